@@ -1,0 +1,90 @@
+//! Writing canonical text (RFC 8785 section 3.2).
+
+use std::cmp::Ordering;
+
+/// The order of two keys in canonical text: by UTF-16 code units (RFC 8785 section 3.2.3).
+///
+/// It differs from the order of Rust's strings only where a character above U+FFFF meets one of U+E000 to
+/// U+FFFF: the first is a pair of surrogates, and those come before.
+///
+/// ```
+/// use space_profiles_core::json::utf16_order;
+/// assert!(utf16_order("\u{1F600}", "\u{E000}").is_lt() && "\u{1F600}" > "\u{E000}");
+/// ```
+#[inline]
+pub fn utf16_order(left: &str, right: &str) -> Ordering {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    match left.iter().zip(right).find(|(l, r)| l != r) {
+        None => left.len().cmp(&right.len()),
+        Some((l, r)) => utf16_rank(*l).cmp(&utf16_rank(*r)),
+    }
+}
+
+/// Orders lead bytes of UTF-8 as their characters' first UTF-16 units are ordered: F0 to F4 (surrogates) come
+/// before EE and EF (U+E000 to U+FFFF). Bytes that differ first are both lead bytes or both continuations.
+#[inline]
+const fn utf16_rank(byte: u8) -> u16 {
+    match byte {
+        0xEE | 0xEF => byte as u16 + 0x100,
+        _ => byte as u16,
+    }
+}
+
+/// Appends a string with its quotes and the least escapes (RFC 8785 section 3.2.2.2).
+#[inline]
+pub(crate) fn write_string(out: &mut String, value: &str) {
+    out.push('"');
+    let mut written = 0;
+    for (at, byte) in value.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(value.get(written..at).unwrap_or_default());
+        written = at + 1;
+        write_escape(out, byte);
+    }
+    out.push_str(value.get(written..).unwrap_or_default());
+    out.push('"');
+}
+
+#[cold]
+fn write_escape(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        0x08 => out.push_str("\\b"),
+        b'\t' => out.push_str("\\t"),
+        b'\n' => out.push_str("\\n"),
+        0x0C => out.push_str("\\f"),
+        b'\r' => out.push_str("\\r"),
+        control => {
+            out.push_str("\\u00");
+            for digit in [control >> 4, control & 15] {
+                out.extend(char::from_digit(u32::from(digit), 16));
+            }
+        }
+    }
+}
+
+/// Appends a number's ECMAScript text. Numbers that were parsed are finite.
+#[inline]
+pub(crate) fn write_number(out: &mut String, number: f64) {
+    out.push_str(ryu_js::Buffer::new().format_finite(number));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_ordered_as_their_utf16_code_units_are(
+            left in "[a-b\u{7FF}\u{D7FF}\u{E000}\u{FFFF}\u{10000}\u{10FFFF}]{0,4}",
+            right in "[a-b\u{7FF}\u{D7FF}\u{E000}\u{FFFF}\u{10000}\u{10FFFF}]{0,4}",
+        ) {
+            let by_units = left.encode_utf16().cmp(right.encode_utf16());
+            prop_assert_eq!(utf16_order(&left, &right), by_units);
+        }
+    }
+}

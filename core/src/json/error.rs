@@ -1,0 +1,112 @@
+use super::Pointer;
+
+/// Why a text is refused as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum JsonCode {
+    /// Not JSON (RFC 8259).
+    Invalid,
+    /// The bytes are not UTF-8.
+    InvalidUtf8,
+    /// The text begins with a byte order mark (RFC 8259 section 8.1).
+    Bom,
+    /// Something follows the value.
+    TrailingData,
+    /// An object has the same key twice.
+    DuplicateKey,
+    /// A `\u` escape is half of a surrogate pair.
+    LoneSurrogate,
+    /// A string holds U+0000, which Postgres jsonb cannot store.
+    NulCharacter,
+    /// A number is too large for a double.
+    NumberOutOfRange,
+    /// A plain integer whose value the canonical text would change.
+    UnsafeInteger,
+    /// More arrays and objects inside each other than allowed.
+    TooDeep,
+    /// More bytes than allowed.
+    TooLarge,
+}
+
+impl JsonCode {
+    /// The stable code.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "JSON_INVALID",
+            Self::InvalidUtf8 => "JSON_INVALID_UTF8",
+            Self::Bom => "JSON_BOM",
+            Self::TrailingData => "JSON_TRAILING_DATA",
+            Self::DuplicateKey => "JSON_DUPLICATE_KEY",
+            Self::LoneSurrogate => "JSON_LONE_SURROGATE",
+            Self::NulCharacter => "JSON_NUL_CHARACTER",
+            Self::NumberOutOfRange => "JSON_NUMBER_OUT_OF_RANGE",
+            Self::UnsafeInteger => "JSON_UNSAFE_INTEGER",
+            Self::TooDeep => "JSON_TOO_DEEP",
+            Self::TooLarge => "JSON_TOO_LARGE",
+        }
+    }
+}
+
+/// A text that is refused as JSON: what is wrong and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", place(pointer))]
+pub struct JsonError {
+    /// What kind of fault it is.
+    pub code: JsonCode,
+    /// The value in which the fault was met.
+    pub pointer: Pointer,
+    /// Where the fault begins, in bytes from the start of the text.
+    pub offset: usize,
+    /// A sentence for people.
+    pub message: String,
+}
+
+fn place(pointer: &Pointer) -> String {
+    if pointer.is_root() { String::new() } else { format!(" at `{pointer}`") }
+}
+
+impl JsonError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        self.code.as_str()
+    }
+
+    pub(crate) fn too_large(found: usize, allowed: usize) -> Self {
+        Self {
+            code: JsonCode::TooLarge,
+            pointer: Pointer::root(),
+            offset: allowed,
+            message: format!("expected at most {allowed} bytes, found {found}"),
+        }
+    }
+}
+
+/// A fault as the lexer meets it, before anybody knows in which value it lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) code: JsonCode,
+    pub(crate) offset: usize,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(code: JsonCode, offset: usize, message: impl Into<String>) -> Self {
+        Self { code, offset, message: message.into() }
+    }
+
+    /// The token was read to its end, so the rest of the text can still be looked at.
+    pub(crate) const fn is_recoverable(&self) -> bool {
+        matches!(
+            self.code,
+            JsonCode::LoneSurrogate
+                | JsonCode::NulCharacter
+                | JsonCode::NumberOutOfRange
+                | JsonCode::UnsafeInteger
+                | JsonCode::DuplicateKey
+        )
+    }
+
+    pub(crate) fn at(self, pointer: Pointer) -> JsonError {
+        JsonError { code: self.code, pointer, offset: self.offset, message: self.message }
+    }
+}

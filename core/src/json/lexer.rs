@@ -1,0 +1,312 @@
+//! The tokens of a JSON text (RFC 8259), each checked on its own.
+
+use std::borrow::Cow;
+
+use super::error::{Fault, JsonCode};
+use super::number;
+
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// What a value begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    Object,
+    Array,
+    String,
+    Number,
+    True,
+    False,
+    Null,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    pub(super) const fn offset(&self) -> usize {
+        self.at
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// The next byte that is not white space; it is not consumed.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.byte(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Consumes the byte that [`Self::peek`] answered.
+    pub(super) const fn bump(&mut self) {
+        self.at += 1;
+    }
+
+    /// Consumes `wanted` if it comes next.
+    #[inline]
+    pub(super) fn eat(&mut self, wanted: u8) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.at += 1;
+        }
+        found
+    }
+
+    #[inline]
+    pub(super) fn start(&mut self) -> Result<Start, Fault> {
+        Ok(match self.peek() {
+            Some(b'"') => Start::String,
+            Some(b'{') => Start::Object,
+            Some(b'[') => Start::Array,
+            Some(b'-' | b'0'..=b'9') => Start::Number,
+            Some(b't') => Start::True,
+            Some(b'f') => Start::False,
+            Some(b'n') => Start::Null,
+            _ => return Err(self.expected("a JSON value")),
+        })
+    }
+
+    pub(super) fn literal(&mut self, wanted: &'static str) -> Result<(), Fault> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if !rest.starts_with(wanted.as_bytes()) {
+            return Err(self.expected(&format!("`{wanted}`")));
+        }
+        self.at += wanted.len();
+        Ok(())
+    }
+
+    /// A number; its first byte comes next. A literal that no double can hold is consumed all the same.
+    pub(super) fn number(&mut self) -> Result<f64, Fault> {
+        let start = self.at;
+        if self.byte(self.at) == Some(b'-') {
+            self.at += 1;
+        }
+        match self.byte(self.at) {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(self.expected("a digit")),
+        }
+        if matches!(self.byte(self.at), Some(b'0'..=b'9')) {
+            return Err(self.expected("a number without leading zeros"));
+        }
+        let integer_end = self.at;
+        if self.byte(self.at) == Some(b'.') {
+            self.at += 1;
+            self.some_digits("a digit after the decimal point")?;
+        }
+        if matches!(self.byte(self.at), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.byte(self.at), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.some_digits("a digit in the exponent")?;
+        }
+        let literal = self.text.get(start..self.at).unwrap_or_default();
+        number::parse(literal, self.at == integer_end, start)
+    }
+
+    fn digits(&mut self) {
+        while matches!(self.byte(self.at), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self, wanted: &str) -> Result<(), Fault> {
+        let before = self.at;
+        self.digits();
+        if self.at == before { Err(self.expected(wanted)) } else { Ok(()) }
+    }
+
+    /// A string; its opening quote comes next. A string with a refused character is consumed all the same.
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+        self.at += 1;
+        let start = self.at;
+        self.plain_characters();
+        if self.byte(self.at) == Some(b'"') {
+            let value = self.text.get(start..self.at).unwrap_or_default();
+            self.at += 1;
+            return Ok(Cow::Borrowed(value));
+        }
+        self.escaped_string(start).map(Cow::Owned)
+    }
+
+    /// Skips to the next quote, backslash, control character or the end.
+    #[inline]
+    fn plain_characters(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let mut skipped = 0;
+        let mut words = rest.chunks_exact(8);
+        for word in &mut words {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(word);
+            let special = special_bytes(u64::from_le_bytes(bytes));
+            if special != 0 {
+                self.at += skipped + special.trailing_zeros() as usize / 8;
+                return;
+            }
+            skipped += 8;
+        }
+        let tail = words.remainder();
+        skipped += tail.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(tail.len());
+        self.at += skipped;
+    }
+
+    #[cold]
+    fn escaped_string(&mut self, start: usize) -> Result<String, Fault> {
+        let mut value = self.text.get(start..self.at).unwrap_or_default().to_owned();
+        let mut refused = None;
+        loop {
+            match self.byte(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return match refused {
+                        Some(fault) => Err(fault),
+                        None => Ok(value),
+                    };
+                }
+                Some(b'\\') => match self.escape() {
+                    Ok(character) => value.push(character),
+                    Err(fault) if fault.is_recoverable() => {
+                        value.push(char::REPLACEMENT_CHARACTER);
+                        refused.get_or_insert(fault);
+                    }
+                    Err(fault) => return Err(fault),
+                },
+                Some(0..0x20) => {
+                    return Err(self.expected("control characters in a string to be written as escapes"));
+                }
+                Some(_) => {
+                    let from = self.at;
+                    self.plain_characters();
+                    value.push_str(self.text.get(from..self.at).unwrap_or_default());
+                }
+                None => return Err(self.expected("a closing `\"`")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, Fault> {
+        let start = self.at;
+        self.at += 1;
+        let character = match self.byte(self.at) {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(start),
+            _ => {
+                return Err(self.expected("one of the escapes `\\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u`"));
+            }
+        };
+        self.at += 1;
+        Ok(character)
+    }
+
+    fn unicode_escape(&mut self, start: usize) -> Result<char, Fault> {
+        self.at += 1;
+        let unit = self.four_hex_digits()?;
+        let lone = || {
+            Fault::new(
+                JsonCode::LoneSurrogate,
+                start,
+                format!("expected a whole surrogate pair, found only `\\u{unit:04x}`"),
+            )
+        };
+        match unit {
+            0 => Err(Fault::new(
+                JsonCode::NulCharacter,
+                start,
+                "expected no U+0000, found `\\u0000`, which Postgres jsonb cannot store",
+            )),
+            0xD800..=0xDBFF => {
+                let after = self.at;
+                if self.byte(after) == Some(b'\\') && self.byte(after + 1) == Some(b'u') {
+                    self.at += 2;
+                    let low = self.four_hex_digits()?;
+                    if let Some(Ok(character)) = char::decode_utf16([unit, low]).next() {
+                        return Ok(character);
+                    }
+                    // The second escape is a character of its own.
+                    self.at = after;
+                }
+                Err(lone())
+            }
+            _ => char::from_u32(u32::from(unit)).ok_or_else(lone),
+        }
+    }
+
+    fn four_hex_digits(&mut self) -> Result<u16, Fault> {
+        let mut unit = 0_u16;
+        for _ in 0..4 {
+            let digit = self.byte(self.at).and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else {
+                return Err(self.expected("four hex digits after `\\u`"));
+            };
+            unit = unit << 4 | digit as u16;
+            self.at += 1;
+        }
+        Ok(unit)
+    }
+
+    /// A syntax fault at the current place.
+    #[cold]
+    pub(super) fn expected(&self, wanted: &str) -> Fault {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let found = match rest.chars().next() {
+            None => "the end of the text".to_owned(),
+            Some(character) => format!("`{}`", character.escape_debug()),
+        };
+        let (line, column) = line_and_column(self.text, self.at);
+        Fault::new(
+            JsonCode::Invalid,
+            self.at,
+            format!("expected {wanted}, found {found} in line {line}, column {column}"),
+        )
+    }
+
+    /// What follows a finished value must be white space.
+    pub(super) fn finish(&mut self) -> Result<(), Fault> {
+        if self.peek().is_none() {
+            return Ok(());
+        }
+        let fault = self.expected("nothing after the JSON value");
+        Err(Fault { code: JsonCode::TrailingData, ..fault })
+    }
+}
+
+/// Has the high bit of each byte set that is a quote, a backslash or below U+0020; bits above the lowest such
+/// byte may be wrong (borrows), so only the lowest is to be used.
+#[inline]
+const fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    const fn zero_bytes(word: u64) -> u64 {
+        word.wrapping_sub(ONES) & !word & HIGH
+    }
+    let quote = zero_bytes(word ^ (ONES * b'"' as u64));
+    let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));
+    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+    quote | backslash | control
+}
+
+/// The line and the column of a byte offset, both from 1; columns count characters.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+    (line, 1 + before.get(line_start..).unwrap_or_default().chars().count())
+}

@@ -1,0 +1,122 @@
+//! Reading a text token by token, without building anything.
+
+use std::borrow::Cow;
+
+use super::Limits;
+use super::document::checked_text;
+use super::lexer::{Lexer, Start};
+
+/// One token, as the snapshot rules look at it.
+#[derive(Debug)]
+pub(crate) enum Token<'a> {
+    Null,
+    Bool(bool),
+    Number(f64),
+    String(Cow<'a, str>),
+    /// What follows are elements, until [`Source::element`] says no.
+    Array,
+    /// What follows are members, until [`Source::member`] says none.
+    Object,
+    /// A token that is not JSON and was reported as such.
+    Refused,
+}
+
+/// The text is not what the fast way of reading can tell precisely: it is to be read as a document instead.
+#[derive(Debug)]
+pub(crate) struct Irregular;
+
+/// Where the rules get their tokens: a text as it is read, or a document.
+pub(crate) trait Source<'a> {
+    /// The next value, or the beginning of it.
+    fn token(&mut self) -> Result<Token<'a>, Irregular>;
+    /// The key of the next member of the object that was begun, or its end.
+    fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular>;
+    /// Whether the array that was begun has another element.
+    fn element(&mut self) -> Result<bool, Irregular>;
+    /// Passes over the next value, whatever it is.
+    fn skip(&mut self) -> Result<(), Irregular>;
+    /// Passes over the rest of the array or object that was begun.
+    fn leave(&mut self) -> Result<(), Irregular>;
+}
+
+/// Reads a well-formed text. Whatever needs a precise answer (a fault, an unknown member to pass over) is
+/// `Irregular` to it, so that the usual case pays for none of that.
+pub(crate) struct Reader<'a> {
+    lexer: Lexer<'a>,
+    /// Whether the innermost container has had no child yet.
+    first: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a [u8], limits: Limits) -> Result<Self, Irregular> {
+        let text = checked_text(text, limits).map_err(|_| Irregular)?;
+        Ok(Self { lexer: Lexer::new(text), first: false })
+    }
+
+    /// Whether nothing but white space is left.
+    pub(crate) fn is_finished(&mut self) -> bool {
+        self.lexer.peek().is_none()
+    }
+
+    /// Whether the container goes on: past the comma if it does, past `closing` if not.
+    #[inline]
+    fn goes_on(&mut self, closing: u8) -> Result<bool, Irregular> {
+        let first = std::mem::replace(&mut self.first, false);
+        match self.lexer.peek() {
+            Some(byte) if byte == closing => {
+                self.lexer.bump();
+                Ok(false)
+            }
+            Some(b',') if !first => {
+                self.lexer.bump();
+                Ok(true)
+            }
+            Some(_) if first => Ok(true),
+            _ => Err(Irregular),
+        }
+    }
+}
+
+impl<'a> Source<'a> for Reader<'a> {
+    #[inline]
+    fn token(&mut self) -> Result<Token<'a>, Irregular> {
+        let read = match self.lexer.start() {
+            Err(fault) => Err(fault),
+            Ok(Start::String) => self.lexer.string().map(Token::String),
+            Ok(Start::Number) => self.lexer.number().map(Token::Number),
+            Ok(Start::True) => self.lexer.literal("true").map(|()| Token::Bool(true)),
+            Ok(Start::False) => self.lexer.literal("false").map(|()| Token::Bool(false)),
+            Ok(Start::Null) => self.lexer.literal("null").map(|()| Token::Null),
+            Ok(container @ (Start::Object | Start::Array)) => {
+                self.lexer.bump();
+                self.first = true;
+                Ok(if container == Start::Object { Token::Object } else { Token::Array })
+            }
+        };
+        read.map_err(|_| Irregular)
+    }
+
+    #[inline]
+    fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular> {
+        if !self.goes_on(b'}')? {
+            return Ok(None);
+        }
+        if self.lexer.peek() != Some(b'"') {
+            return Err(Irregular);
+        }
+        let key = self.lexer.string().map_err(|_| Irregular)?;
+        if self.lexer.eat(b':') { Ok(Some(key)) } else { Err(Irregular) }
+    }
+
+    fn element(&mut self) -> Result<bool, Irregular> {
+        self.goes_on(b']')
+    }
+
+    fn skip(&mut self) -> Result<(), Irregular> {
+        Err(Irregular)
+    }
+
+    fn leave(&mut self) -> Result<(), Irregular> {
+        Err(Irregular)
+    }
+}

@@ -1,0 +1,722 @@
+//! What was observed of a model when it was checked.
+
+use super::Profile;
+use super::embedding::read_dimension;
+use super::rules::{self, Form, Read, Rules, Slot, check_identifier, choice, excerpt, string};
+use super::selection::Selection;
+use crate::digest::Digest;
+use crate::json::{self, Document, DocumentSource, Irregular, Limits, Node, Path, Source, Token, write_string};
+use crate::numbers::Dimension;
+use crate::report::{DocumentKind, Issue, IssueCode};
+use crate::time::Timestamp;
+
+const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;
+const LONGEST_VERSION: usize = 256;
+
+/// A valid capability snapshot: any JSON object, or a typed one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capability {
+    canonical: String,
+    digest: Digest,
+    content: CapabilityContent,
+    /// The digest without check times: what two checks of an unchanged model have in common.
+    substance: Digest,
+}
+
+/// What a capability snapshot says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CapabilityContent {
+    /// A JSON object of somebody else's making.
+    FreeForm,
+    /// What was observed of one model.
+    Model(ModelCapability),
+    /// What was observed of a retrieval profile's models.
+    Retrieval {
+        /// The reasoning model.
+        reasoning: ModelCapability,
+        /// The rerank model, where rerank is enabled.
+        rerank: Option<ModelCapability>,
+    },
+}
+
+/// What a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ModelKind {
+    /// Turns text into vectors.
+    Embedding,
+    /// Plans and answers.
+    Reasoning,
+    /// Orders results.
+    Rerank,
+}
+
+impl ModelKind {
+    const WORDS: [(&'static str, Self); 3] =
+        [("embedding", Self::Embedding), ("reasoning", Self::Reasoning), ("rerank", Self::Rerank)];
+
+    /// The kind's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Embedding => "embedding",
+            Self::Reasoning => "reasoning",
+            Self::Rerank => "rerank",
+        }
+    }
+}
+
+/// How the distance of two vectors is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DistanceMetric {
+    /// Cosine distance.
+    Cosine,
+    /// Negative inner product.
+    Dot,
+    /// Euclidean distance.
+    L2,
+}
+
+impl DistanceMetric {
+    const WORDS: [(&'static str, Self); 3] = [("cosine", Self::Cosine), ("dot", Self::Dot), ("l2", Self::L2)];
+
+    /// The metric's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cosine => "cosine",
+            Self::Dot => "dot",
+            Self::L2 => "l2",
+        }
+    }
+
+    /// The metric of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(word, _)| *word == name).map(|(_, metric)| *metric)
+    }
+}
+
+/// What a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InputModalities {
+    /// `["text"]`
+    Text,
+    /// `["text","image"]`
+    TextAndImage,
+}
+
+impl InputModalities {
+    /// The canonical JSON text.
+    pub const fn as_json(self) -> &'static str {
+        match self {
+            Self::Text => "[\"text\"]",
+            Self::TextAndImage => "[\"text\",\"image\"]",
+        }
+    }
+
+    /// The modalities of a list of names.
+    pub fn from_names<S: AsRef<str>>(names: &[S]) -> Option<Self> {
+        match names {
+            [text] if text.as_ref() == "text" => Some(Self::Text),
+            [text, image] if text.as_ref() == "text" && image.as_ref() == "image" => Some(Self::TextAndImage),
+            _ => None,
+        }
+    }
+}
+
+/// The typed capability snapshot of one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCapability {
+    pub(crate) observed: ObservedModel,
+    pub(crate) capability_digest: Digest,
+    pub(crate) checked_at: Timestamp,
+    /// The time as it was written: its digits and offset are part of the digest.
+    checked_at_text: String,
+}
+
+/// What was observed of one model, apart from when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObservedModel {
+    pub(crate) kind: ModelKind,
+    pub(crate) selection: Selection<'static>,
+    pub(crate) schema_fingerprint: Digest,
+    pub(crate) plugin_unique_identifier: String,
+    pub(crate) plugin_version: Option<String>,
+    pub(crate) dimension: Option<Dimension>,
+    pub(crate) distance_metric: Option<DistanceMetric>,
+    pub(crate) input_modalities: Option<InputModalities>,
+}
+
+/// What a check observed of a model, before it is made a capability snapshot.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation<'o> {
+    /// What the model is for.
+    pub kind: ModelKind,
+    /// Which model it is.
+    pub selection: &'o Selection<'o>,
+    /// `sha256:` and 64 lower-case hex digits.
+    pub schema_fingerprint: &'o str,
+    /// The installed plugin, 1 to 1,024 UTF-16 code units.
+    pub plugin_unique_identifier: &'o str,
+    /// The installed version, 1 to 256 UTF-16 code units.
+    pub plugin_version: Option<&'o str>,
+    /// The observed number of values; an embedding model has one, the others have none.
+    pub dimension: Option<Dimension>,
+    /// How distances are measured; adoption needs it of an embedding model.
+    pub distance_metric: Option<DistanceMetric>,
+    /// What the model takes; `["text"]` where none was declared.
+    pub input_modalities: Option<InputModalities>,
+    /// The model's declaration, a JSON object; `{}` where there is none.
+    pub capabilities: &'o str,
+}
+
+impl Capability {
+    /// Validates a capability snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Every issue of the text. Whether it fits a snapshot is [`Self::disagreements`]'s question.
+    pub fn parse(text: &[u8]) -> Result<Self, Vec<Issue>> {
+        let (document, faults) = Document::parse_all(text, Limits::ANY);
+        let mut rules = Rules::new(DocumentKind::Capability, Form::SNAPSHOT);
+        rules.issues.extend(faults.into_iter().map(|fault| Issue::of_json(DocumentKind::Capability, fault)));
+        let Some(document) = document else {
+            return Err(rules.issues);
+        };
+        let content = match read_content(&document, &mut rules) {
+            Ok(Some(content)) if !rules.has_errors() => content,
+            _ => return Err(rules.issues),
+        };
+        let canonical = document.canonical();
+        if canonical.len() > Limits::ANY.bytes {
+            let error = json::JsonError::too_large(canonical.len(), Limits::ANY.bytes);
+            return Err(vec![Issue::of_json(DocumentKind::Capability, error)]);
+        }
+        Ok(Self::of(canonical, content))
+    }
+
+    fn of(canonical: String, content: CapabilityContent) -> Self {
+        let digest = Digest::of(canonical.as_bytes());
+        let substance = content.substance().map_or(digest, |text| Digest::of(text.as_bytes()));
+        Self { canonical, digest, content, substance }
+    }
+
+    /// Reads what a store holds: whatever object somebody wrote is kept, typed only if it follows the rules.
+    pub(crate) fn of_row(document: &Document<'_>) -> Option<Self> {
+        if !document.is_object() {
+            return None;
+        }
+        let mut rules = Rules::new(DocumentKind::Capability, Form::SNAPSHOT);
+        let content = match read_content(document, &mut rules) {
+            Ok(Some(content)) if !rules.has_errors() => content,
+            _ => CapabilityContent::FreeForm,
+        };
+        Some(Self::of(document.canonical(), content))
+    }
+
+    /// The capability snapshot of a retrieval profile whose models were checked.
+    pub fn of_retrieval(reasoning: ModelCapability, rerank: Option<ModelCapability>) -> Self {
+        let content = CapabilityContent::Retrieval { reasoning, rerank };
+        Self::of(content.canonical().unwrap_or_default(), content)
+    }
+
+    /// The capability snapshot of one model that was checked.
+    pub fn of_model(model: ModelCapability) -> Self {
+        let content = CapabilityContent::Model(model);
+        Self::of(content.canonical().unwrap_or_default(), content)
+    }
+
+    /// The canonical text.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    /// The digest of the canonical text.
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// What it says.
+    pub const fn content(&self) -> &CapabilityContent {
+        &self.content
+    }
+
+    /// Whether two capability snapshots are the same but for the times of the checks.
+    pub fn is_same_but_for_check_times(&self, other: &Self) -> bool {
+        self.substance == other.substance
+    }
+
+    /// The typed capability of an embedding model, if this is one.
+    pub const fn embedding_model(&self) -> Option<&ModelCapability> {
+        match &self.content {
+            CapabilityContent::Model(model) => match model.observed.kind {
+                ModelKind::Embedding => Some(model),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Where a typed capability is not about the snapshot's models.
+    pub fn disagreements(&self, profile: &Profile<'_>) -> Vec<Issue> {
+        let mut rules = Rules::new(DocumentKind::Capability, Form::SNAPSHOT);
+        let root = &Path::ROOT;
+        match (&self.content, profile) {
+            (CapabilityContent::FreeForm, _) => {}
+            (CapabilityContent::Model(model), Profile::Embedding(embedding)) => {
+                model.agree(ModelKind::Embedding, &embedding.selection, root, &mut rules);
+                if let (Some(checked), Some(claimed)) = (model.observed.dimension, embedding.dimension)
+                    && checked != claimed
+                {
+                    rules.issue(
+                        &root.member("dimension"),
+                        IssueCode::CapabilityMismatch,
+                        format!("expected the snapshot's dimension {claimed}, found {checked}"),
+                    );
+                }
+            }
+            (CapabilityContent::Retrieval { reasoning, rerank }, Profile::Retrieval(retrieval)) => {
+                let at = &root.member("reasoning");
+                reasoning.agree(ModelKind::Reasoning, &retrieval.reasoning_model, at, &mut rules);
+                let at = &root.member("rerank");
+                match (rerank, &retrieval.rerank) {
+                    (Some(model), super::Switch::On(selection)) => {
+                        model.agree(ModelKind::Rerank, selection, at, &mut rules);
+                    }
+                    (None, super::Switch::On(_)) => rules.issue(
+                        at,
+                        IssueCode::CapabilityMismatch,
+                        "expected the rerank model's capability, since rerank is enabled, found null",
+                    ),
+                    (Some(_), super::Switch::Off(_)) => rules.issue(
+                        at,
+                        IssueCode::CapabilityMismatch,
+                        "expected null, since rerank is disabled, found a capability",
+                    ),
+                    (None, super::Switch::Off(_)) => {}
+                }
+            }
+            (CapabilityContent::Model(_), Profile::Retrieval(_)) => rules.issue(
+                &root.member("kind"),
+                IssueCode::CapabilityMismatch,
+                "expected the capabilities of a retrieval profile, found one model's",
+            ),
+            (CapabilityContent::Retrieval { .. }, Profile::Embedding(_)) => rules.issue(
+                &root.member("verification"),
+                IssueCode::CapabilityMismatch,
+                "expected the capability of an embedding model, found a retrieval profile's",
+            ),
+        }
+        rules.issues
+    }
+}
+
+impl CapabilityContent {
+    /// The canonical text of a typed capability.
+    fn canonical(&self) -> Option<String> {
+        self.write(true)
+    }
+
+    /// The canonical text of a typed capability without check times.
+    fn substance(&self) -> Option<String> {
+        self.write(false)
+    }
+
+    fn write(&self, with_times: bool) -> Option<String> {
+        let mut out = String::with_capacity(1_024);
+        match self {
+            Self::FreeForm => return None,
+            Self::Model(model) => model.write(&mut out, with_times),
+            Self::Retrieval { reasoning, rerank } => {
+                out.push_str("{\"reasoning\":");
+                reasoning.write(&mut out, with_times);
+                out.push_str(",\"rerank\":");
+                match rerank {
+                    Some(model) => model.write(&mut out, with_times),
+                    None => out.push_str("null"),
+                }
+                out.push_str(",\"verification\":\"verified\"}");
+            }
+        }
+        Some(out)
+    }
+}
+
+impl ModelCapability {
+    /// What a check observed, as a typed capability snapshot with its capability digest.
+    ///
+    /// # Errors
+    ///
+    /// Every way in which the observation is not a valid capability.
+    pub fn of_observation(observation: &Observation<'_>, checked_at: Timestamp) -> Result<Self, Vec<Issue>> {
+        let mut text = String::with_capacity(1_024);
+        observation.write(&mut text, checked_at)?;
+        match Capability::parse(text.as_bytes())?.content {
+            CapabilityContent::Model(model) => Ok(model),
+            // An object with a `kind` is one model's, whatever else it says.
+            CapabilityContent::FreeForm | CapabilityContent::Retrieval { .. } => Err(Vec::new()),
+        }
+    }
+
+    /// What the model is for.
+    pub const fn kind(&self) -> ModelKind {
+        self.observed.kind
+    }
+
+    /// Which model it is.
+    pub const fn selection(&self) -> &Selection<'static> {
+        &self.observed.selection
+    }
+
+    /// The observed number of values.
+    pub const fn dimension(&self) -> Option<Dimension> {
+        self.observed.dimension
+    }
+
+    /// How distances are measured.
+    pub const fn distance_metric(&self) -> Option<DistanceMetric> {
+        self.observed.distance_metric
+    }
+
+    /// The digest over everything observed and declared, apart from when.
+    pub const fn capability_digest(&self) -> Digest {
+        self.capability_digest
+    }
+
+    /// When the model was checked.
+    pub const fn checked_at(&self) -> Timestamp {
+        self.checked_at
+    }
+
+    /// The members in which a vector space of version 2 depends on the installation.
+    pub(super) fn write_install_identity(&self, out: &mut String) -> Option<()> {
+        let dimension = self.observed.dimension?;
+        let metric = self.observed.distance_metric?;
+        out.push_str("{\"capabilityDigest\":\"sha256:");
+        self.capability_digest.push_to(out);
+        out.push_str(&format!(
+            "\",\"dimension\":{dimension},\"distanceMetric\":\"{}\",\"pluginUniqueIdentifier\":",
+            metric.as_str()
+        ));
+        write_string(out, &self.observed.plugin_unique_identifier);
+        out.push_str(",\"schemaFingerprint\":\"sha256:");
+        self.observed.schema_fingerprint.push_to(out);
+        out.push_str("\"}");
+        Some(())
+    }
+
+    fn write(&self, out: &mut String, with_time: bool) {
+        let observed = &self.observed;
+        out.push_str("{\"capabilityDigest\":\"sha256:");
+        self.capability_digest.push_to(out);
+        out.push('"');
+        if with_time {
+            out.push_str(",\"checkedAt\":");
+            write_string(out, &self.checked_at_text);
+        }
+        if let Some(dimension) = observed.dimension {
+            out.push_str(&format!(",\"dimension\":{dimension}"));
+        }
+        if let Some(metric) = observed.distance_metric {
+            out.push_str(&format!(",\"distanceMetric\":\"{}\"", metric.as_str()));
+        }
+        if let Some(modalities) = observed.input_modalities {
+            out.push_str(",\"inputModalities\":");
+            out.push_str(modalities.as_json());
+        }
+        out.push_str(&format!(",\"kind\":\"{}\",\"pluginUniqueIdentifier\":", observed.kind.as_str()));
+        write_string(out, &observed.plugin_unique_identifier);
+        if let Some(version) = &observed.plugin_version {
+            out.push_str(",\"pluginVersion\":");
+            write_string(out, version);
+        }
+        out.push_str(",\"schemaFingerprint\":\"sha256:");
+        observed.schema_fingerprint.push_to(out);
+        out.push_str("\",\"selection\":");
+        observed.selection.write(out);
+        out.push('}');
+    }
+
+    fn agree(&self, kind: ModelKind, selection: &Selection<'_>, path: &Path<'_>, rules: &mut Rules) {
+        if self.observed.kind != kind {
+            rules.issue(
+                &path.member("kind"),
+                IssueCode::CapabilityMismatch,
+                format!("expected `{}`, found `{}`", kind.as_str(), self.observed.kind.as_str()),
+            );
+        }
+        let checked = &self.observed.selection;
+        let at = path.member("selection");
+        for (name, expected, found) in [
+            ("pluginId", &selection.plugin_id, &checked.plugin_id),
+            ("provider", &selection.provider, &checked.provider),
+            ("model", &selection.model, &checked.model),
+        ] {
+            if expected != found {
+                rules.issue(
+                    &at.member(name),
+                    IssueCode::CapabilityMismatch,
+                    format!("expected the snapshot's {}, found {}", excerpt(expected), excerpt(found)),
+                );
+            }
+        }
+    }
+}
+
+impl Observation<'_> {
+    /// The material of the capability digest (without `checkedAt`), and the digest.
+    ///
+    /// # Errors
+    ///
+    /// `capabilities` is not a JSON object.
+    pub fn capability_digest(&self) -> Result<Digest, Vec<Issue>> {
+        let declared = |error| vec![Issue::of_json(DocumentKind::Capability, error)];
+        let capabilities = json::canonicalize(self.capabilities.as_bytes(), Limits::ANY).map_err(declared)?;
+        if !capabilities.starts_with('{') {
+            return Err(vec![Issue {
+                document: DocumentKind::Capability,
+                pointer: json::Pointer::root().child("capabilities"),
+                code: IssueCode::WrongType,
+                message: "expected an object".to_owned(),
+            }]);
+        }
+        let mut out = String::with_capacity(1_024);
+        out.push_str("{\"capabilities\":");
+        out.push_str(&capabilities);
+        out.push(',');
+        self.write_members(&mut out);
+        out.push('}');
+        Ok(Digest::of(out.as_bytes()))
+    }
+
+    fn write(&self, out: &mut String, checked_at: Timestamp) -> Result<(), Vec<Issue>> {
+        let digest = self.capability_digest()?;
+        out.push_str(&format!("{{\"capabilityDigest\":\"sha256:{digest}\",\"checkedAt\":\"{checked_at}\","));
+        self.write_members(out);
+        out.push('}');
+        Ok(())
+    }
+
+    fn write_members(&self, out: &mut String) {
+        if let Some(dimension) = self.dimension {
+            out.push_str(&format!("\"dimension\":{dimension},"));
+        }
+        if let Some(metric) = self.distance_metric {
+            out.push_str(&format!("\"distanceMetric\":\"{}\",", metric.as_str()));
+        }
+        let modalities = self.input_modalities.unwrap_or(InputModalities::Text);
+        out.push_str(&format!(
+            "\"inputModalities\":{},\"kind\":\"{}\",\"pluginUniqueIdentifier\":",
+            modalities.as_json(),
+            self.kind.as_str()
+        ));
+        write_string(out, self.plugin_unique_identifier);
+        if let Some(version) = self.plugin_version {
+            out.push_str(",\"pluginVersion\":");
+            write_string(out, version);
+        }
+        out.push_str(",\"schemaFingerprint\":");
+        write_string(out, self.schema_fingerprint);
+        out.push_str(",\"selection\":");
+        self.selection.write(out);
+    }
+}
+
+/// An object with a `kind` or a `verification` member is meant to be typed.
+fn read_content(document: &Document<'_>, rules: &mut Rules) -> Read<CapabilityContent> {
+    let root = document.root();
+    let source = &mut DocumentSource::new(document, root);
+    if document.member(root, "verification").is_some() {
+        return read_retrieval(source, rules);
+    }
+    if document.member(root, "kind").is_some() {
+        let model = read_model(source, &Path::ROOT, rules)?;
+        return Ok(model.map(CapabilityContent::Model));
+    }
+    match root {
+        Node::Object(_) => Ok(Some(CapabilityContent::FreeForm)),
+        _ => {
+            let token = source.token()?;
+            rules.wrong_type(source, &Path::ROOT, "an object", &token)
+        }
+    }
+}
+
+fn read_retrieval<'a>(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<CapabilityContent> {
+    let path = &Path::ROOT;
+    if !rules::object(source, path, rules)? {
+        return Ok(None);
+    }
+    let mut reasoning = Slot::Missing;
+    let mut rerank = Slot::Missing;
+    let mut verification = Slot::Missing;
+    while let Some(key) = source.member()? {
+        let at = path.member(&key);
+        match key.as_ref() {
+            "reasoning" => reasoning.fill(source, |source| read_model(source, &at, rules))?,
+            "rerank" => rerank.fill(source, |source| read_model_or_null(source, &at, rules))?,
+            "verification" => {
+                verification.fill(source, |source| choice(source, &at, rules, &[("verified", ())]))?;
+            }
+            _ => rules.unknown(source, path, &key)?,
+        }
+    }
+    let reasoning = reasoning.required(rules, &path.member("reasoning"));
+    let rerank = rerank.required(rules, &path.member("rerank"));
+    Ok(reasoning.zip(rerank).map(|(reasoning, rerank)| CapabilityContent::Retrieval { reasoning, rerank }))
+}
+
+fn read_model_or_null<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Read<Option<ModelCapability>> {
+    match source.token()? {
+        Token::Null => Ok(Some(None)),
+        Token::Object => Ok(read_model_members(source, path, rules)?.map(Some)),
+        other => rules.wrong_type(source, path, "an object, or null where rerank is disabled", &other),
+    }
+}
+
+fn read_model<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<ModelCapability> {
+    if rules::object(source, path, rules)? { read_model_members(source, path, rules) } else { Ok(None) }
+}
+
+fn read_model_members<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Read<ModelCapability> {
+    let mut kind = Slot::Missing;
+    let mut selection = Slot::Missing;
+    let mut capability_digest = Slot::Missing;
+    let mut schema_fingerprint = Slot::Missing;
+    let mut plugin_unique_identifier = Slot::Missing;
+    let mut plugin_version = Slot::Missing;
+    let mut dimension = Slot::Missing;
+    let mut distance_metric = Slot::Missing;
+    let mut input_modalities = Slot::Missing;
+    let mut checked_at = Slot::Missing;
+    while let Some(key) = source.member()? {
+        let at = path.member(&key);
+        match key.as_ref() {
+            "kind" => kind.fill(source, |source| choice(source, &at, rules, &ModelKind::WORDS))?,
+            "selection" => selection.fill(source, |source| Selection::read(source, &at, rules))?,
+            "capabilityDigest" => capability_digest.fill(source, |source| prefixed_digest(source, &at, rules))?,
+            "schemaFingerprint" => {
+                schema_fingerprint.fill(source, |source| prefixed_digest(source, &at, rules))?
+            }
+            "pluginUniqueIdentifier" => plugin_unique_identifier
+                .fill(source, |source| name(source, &at, rules, LONGEST_UNIQUE_IDENTIFIER))?,
+            "pluginVersion" => {
+                plugin_version.fill(source, |source| name(source, &at, rules, LONGEST_VERSION))?;
+            }
+            "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
+            "distanceMetric" => {
+                distance_metric.fill(source, |source| choice(source, &at, rules, &DistanceMetric::WORDS))?;
+            }
+            "inputModalities" => input_modalities.fill(source, |source| modalities(source, &at, rules))?,
+            "checkedAt" => checked_at.fill(source, |source| time(source, &at, rules))?,
+            _ => rules.unknown(source, path, &key)?,
+        }
+    }
+    let kind = kind.required(rules, &path.member("kind"));
+    let at = path.member("dimension");
+    let dimension = match (kind, dimension) {
+        (Some(ModelKind::Embedding), dimension) => dimension.required(rules, &at).map(Some),
+        (Some(kind), Slot::Read(_)) => {
+            let message = format!("expected no dimension of a model of kind `{}`; remove it", kind.as_str());
+            rules.issue(&at, IssueCode::UnknownField, message);
+            None
+        }
+        (_, dimension) => dimension.optional(),
+    };
+    let selection = selection.required(rules, &path.member("selection"));
+    let capability_digest = capability_digest.required(rules, &path.member("capabilityDigest"));
+    let schema_fingerprint = schema_fingerprint.required(rules, &path.member("schemaFingerprint"));
+    let plugin_unique_identifier =
+        plugin_unique_identifier.required(rules, &path.member("pluginUniqueIdentifier"));
+    let checked_at = checked_at.required(rules, &path.member("checkedAt"));
+    let optional = (plugin_version.optional(), distance_metric.optional(), input_modalities.optional());
+    let (Some(plugin_version), Some(distance_metric), Some(input_modalities)) = optional else {
+        return Ok(None);
+    };
+    let read = || {
+        let (checked_at_text, checked_at) = checked_at?;
+        Some(ModelCapability {
+            observed: ObservedModel {
+                kind: kind?,
+                selection: selection?.into_owned(),
+                schema_fingerprint: schema_fingerprint?,
+                plugin_unique_identifier: plugin_unique_identifier?,
+                plugin_version,
+                dimension: dimension?,
+                distance_metric,
+                input_modalities,
+            },
+            capability_digest: capability_digest?,
+            checked_at,
+            checked_at_text,
+        })
+    };
+    Ok(read())
+}
+
+fn name<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules, longest: usize) -> Read<String> {
+    let Some(text) = string(source, path, rules)? else {
+        return Ok(None);
+    };
+    Ok(check_identifier(&text, path, rules, longest).then(|| text.into_owned()))
+}
+
+fn prefixed_digest<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Digest> {
+    let Some(text) = string(source, path, rules)? else {
+        return Ok(None);
+    };
+    let digest = text.strip_prefix("sha256:").and_then(|hex| hex.parse().ok());
+    if digest.is_none() {
+        let message = format!("expected `sha256:` and 64 lower-case hex digits, found {}", excerpt(&text));
+        rules.issue(path, IssueCode::BadFormat, message);
+    }
+    Ok(digest)
+}
+
+fn time<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<(String, Timestamp)> {
+    let Some(text) = string(source, path, rules)? else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(time) => Ok(Some((text.into_owned(), time))),
+        Err(_) => {
+            let message = format!("expected an RFC 3339 time with offset, found {}", excerpt(&text));
+            rules.issue(path, IssueCode::BadFormat, message);
+            Ok(None)
+        }
+    }
+}
+
+fn modalities<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<InputModalities> {
+    match source.token()? {
+        Token::Array => {}
+        other => return rules.wrong_type(source, path, "an array", &other),
+    }
+    let mut names = Vec::new();
+    let mut is_readable = true;
+    while source.element()? {
+        match read_name(source)? {
+            Some(name) if names.len() < 3 => names.push(name),
+            _ => is_readable = false,
+        }
+    }
+    let modalities = InputModalities::from_names(&names).filter(|_| is_readable);
+    if modalities.is_none() {
+        let message = "expected `[\"text\"]` or `[\"text\",\"image\"]`, found something else";
+        rules.issue(path, IssueCode::BadFormat, message);
+    }
+    Ok(modalities)
+}
+
+fn read_name<'a>(source: &mut impl Source<'a>) -> Result<Option<String>, Irregular> {
+    match source.token()? {
+        Token::String(text) => Ok(Some(text.into_owned())),
+        Token::Array | Token::Object => source.leave().map(|()| None),
+        _ => Ok(None),
+    }
+}

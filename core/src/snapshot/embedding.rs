@@ -1,0 +1,196 @@
+use super::rules::{self, Read, Rules, Slot, integer, string};
+use super::selection::{Selection, SelectionFields};
+use super::vector_space::VectorSpaceId;
+use crate::json::{Path, Source};
+use crate::numbers::{Dimension, LARGEST_NUMBER, RevisionNumber};
+use crate::report::IssueCode;
+
+/// More values than this pgvector cannot index (`vector` with HNSW or IVFFlat).
+const INDEXABLE: u32 = 2_000;
+/// More values than this pgvector cannot store.
+const STORABLE: u32 = 16_000;
+
+/// How a space embeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embedding<'a> {
+    pub(crate) selection: Selection<'a>,
+    pub(crate) revision: RevisionNumber,
+    pub(crate) dimension: Option<Dimension>,
+    pub(crate) vector_space_id: VectorSpaceId,
+}
+
+/// The members of an embedding snapshot of which some may still have to be filled in.
+#[derive(Debug)]
+pub(super) struct EmbeddingFields<'a> {
+    pub(super) selection: Selection<'a>,
+    pub(super) revision: Option<RevisionNumber>,
+    pub(super) dimension: Option<Dimension>,
+    pub(super) vector_space_id: Option<VectorSpaceId>,
+}
+
+impl<'a> EmbeddingFields<'a> {
+    pub(super) fn read(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
+        let path = &Path::ROOT;
+        if !rules::object(source, path, rules)? {
+            return Ok(None);
+        }
+        let mut selection = SelectionFields::new();
+        let mut revision = Slot::Missing;
+        let mut dimension = Slot::Missing;
+        let mut vector_space_id = Slot::Missing;
+        while let Some(key) = source.member()? {
+            let at = path.member(&key);
+            match key.as_ref() {
+                "revision" => revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?,
+                "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
+                "vectorSpaceId" => {
+                    vector_space_id.fill(source, |source| read_vector_space_id(source, &at, rules))?;
+                }
+                _ if selection.read(&key, source, path, rules)? => {}
+                _ => rules.unknown(source, path, &key)?,
+            }
+        }
+        let selection = selection.finish(path, rules);
+        let revision = rules.required_when_complete(revision, &path.member("revision"));
+        let dimension = finish_dimension(dimension, &path.member("dimension"), rules);
+        let vector_space_id = rules.required_when_complete(vector_space_id, &path.member("vectorSpaceId"));
+        let fields = (selection, revision, dimension, vector_space_id);
+        let (Some(selection), Some(revision), Some(dimension), Some(vector_space_id)) = fields else {
+            return Ok(None);
+        };
+        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
+        Ok(Some(Self { selection, revision, dimension, vector_space_id }))
+    }
+
+    pub(super) fn into_owned(self) -> EmbeddingFields<'static> {
+        EmbeddingFields {
+            selection: self.selection.into_owned(),
+            revision: self.revision,
+            dimension: self.dimension,
+            vector_space_id: self.vector_space_id,
+        }
+    }
+}
+
+#[allow(clippy::option_option, reason = "absent and unreadable are two things here")]
+fn finish_dimension(dimension: Slot<Dimension>, path: &Path<'_>, rules: &mut Rules) -> Option<Option<Dimension>> {
+    if rules.form.needs_dimension {
+        return dimension.required(rules, path).map(Some);
+    }
+    if matches!(dimension, Slot::Missing) {
+        rules.issue(
+            path,
+            IssueCode::DimensionUnchecked,
+            "the dimension is unknown until the model is checked; proposing needs it",
+        );
+    }
+    dimension.optional()
+}
+
+pub(super) fn read_dimension<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Read<Dimension> {
+    let dimension =
+        integer(source, path, rules, LARGEST_NUMBER)?.and_then(|value| Dimension::try_from(value).ok());
+    match dimension.map(Dimension::get) {
+        Some(value) if value > STORABLE => rules.issue(
+            path,
+            IssueCode::DimensionNotStorable,
+            format!("pgvector stores vectors of up to {STORABLE} values, this one has {value}"),
+        ),
+        Some(value) if value > INDEXABLE => rules.issue(
+            path,
+            IssueCode::DimensionNotIndexable,
+            format!("pgvector indexes vectors of up to {INDEXABLE} values, this one has {value}"),
+        ),
+        _ => {}
+    }
+    Ok(dimension)
+}
+
+fn read_vector_space_id<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Read<VectorSpaceId> {
+    let Some(text) = string(source, path, rules)? else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(id) => Ok(Some(id)),
+        Err(_) => {
+            rules.issue(
+                path,
+                IssueCode::BadFormat,
+                format!(
+                    "expected `embedding-space-sha256:` and 64 lower-case hex digits, found {}",
+                    rules::excerpt(&text)
+                ),
+            );
+            Ok(None)
+        }
+    }
+}
+
+impl Embedding<'_> {
+    /// The model.
+    pub const fn selection(&self) -> &Selection<'_> {
+        &self.selection
+    }
+
+    /// The revision.
+    pub const fn revision(&self) -> RevisionNumber {
+        self.revision
+    }
+
+    /// The number of values in a vector; only a legacy profile may lack it.
+    pub const fn dimension(&self) -> Option<Dimension> {
+        self.dimension
+    }
+
+    /// The vector space.
+    pub const fn vector_space_id(&self) -> VectorSpaceId {
+        self.vector_space_id
+    }
+
+    pub(super) fn into_owned(self) -> Embedding<'static> {
+        Embedding {
+            selection: self.selection.into_owned(),
+            revision: self.revision,
+            dimension: self.dimension,
+            vector_space_id: self.vector_space_id,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        out.push('{');
+        if let Some(dimension) = self.dimension {
+            out.push_str("\"dimension\":");
+            push_integer(out, dimension.get());
+            out.push(',');
+        }
+        self.selection.write_members(out);
+        out.push_str(",\"revision\":");
+        push_integer(out, self.revision.get());
+        out.push_str(",\"vectorSpaceId\":\"");
+        self.vector_space_id.push_to(out);
+        out.push_str("\"}");
+    }
+}
+
+/// Integers of 32 bits are their own ECMAScript text.
+pub(super) fn push_integer(out: &mut String, mut value: u32) {
+    let mut digits = [0_u8; 10];
+    let mut length = 0;
+    for place in digits.iter_mut().rev() {
+        *place = b'0' + (value % 10) as u8;
+        value /= 10;
+        length += 1;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend(digits.iter().skip(digits.len() - length).map(|digit| char::from(*digit)));
+}

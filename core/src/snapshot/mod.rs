@@ -1,0 +1,356 @@
+//! Snapshots: what a space's configuration may say, and the report on what it says.
+//!
+//! The rules are written once, over a stream of tokens. A text that is well formed streams straight through
+//! them into a borrowed profile, without a tree; only where something needs a precise answer is the text
+//! parsed into a document, which says every fault and streams through the same rules.
+
+mod capability;
+mod embedding;
+mod retrieval;
+mod rules;
+mod selection;
+mod vector_space;
+
+pub use capability::{
+    Capability, CapabilityContent, DistanceMetric, InputModalities, ModelCapability, ModelKind, Observation,
+};
+pub use embedding::Embedding;
+pub use retrieval::{Mode, Retrieval, ScoreThreshold, Stage, Switch};
+pub use selection::Selection;
+pub use vector_space::VectorSpaceId;
+
+use embedding::EmbeddingFields;
+use retrieval::RetrievalFields;
+use rules::{Form, Read, Rules};
+
+use crate::digest::Digest;
+use crate::json::{Document, DocumentSource, Limits, Reader, Source};
+use crate::numbers::{Dimension, RevisionNumber};
+use crate::report::{DocumentKind, Issue, Report};
+use crate::scope::Kind;
+
+/// What a snapshot says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Profile<'a> {
+    /// How a space embeds.
+    Embedding(Embedding<'a>),
+    /// How a space is queried.
+    Retrieval(Retrieval<'a>),
+}
+
+/// The columns by which a revision is found.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity<'a> {
+    /// The model; of a retrieval profile, the reasoning model.
+    #[serde(flatten)]
+    pub selection: &'a Selection<'a>,
+    /// The number of values in a vector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dimension: Option<Dimension>,
+    /// The vector space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector_space_id: Option<VectorSpaceId>,
+}
+
+impl Profile<'_> {
+    /// The kind.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Embedding(_) => Kind::Embedding,
+            Self::Retrieval(_) => Kind::Retrieval,
+        }
+    }
+
+    /// The revision.
+    pub const fn revision(&self) -> RevisionNumber {
+        match self {
+            Self::Embedding(embedding) => embedding.revision,
+            Self::Retrieval(retrieval) => retrieval.revision,
+        }
+    }
+
+    /// The columns by which a revision is found.
+    pub const fn identity(&self) -> Identity<'_> {
+        match self {
+            Self::Embedding(embedding) => Identity {
+                selection: &embedding.selection,
+                dimension: embedding.dimension,
+                vector_space_id: Some(embedding.vector_space_id),
+            },
+            Self::Retrieval(retrieval) => {
+                Identity { selection: &retrieval.reasoning_model, dimension: None, vector_space_id: None }
+            }
+        }
+    }
+
+    /// The same profile, which borrows from nothing.
+    pub fn into_owned(self) -> Profile<'static> {
+        match self {
+            Self::Embedding(embedding) => Profile::Embedding(embedding.into_owned()),
+            Self::Retrieval(retrieval) => Profile::Retrieval(retrieval.into_owned()),
+        }
+    }
+
+    /// The RFC 8785 canonical text: the fields are written in key order, so nothing is sorted.
+    pub fn canonical(&self) -> String {
+        let mut out = String::with_capacity(512);
+        match self {
+            Self::Embedding(embedding) => embedding.write(&mut out),
+            Self::Retrieval(retrieval) => retrieval.write(&mut out),
+        }
+        out
+    }
+
+    /// Whether two snapshots are equal but for revision and vector space id.
+    pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Embedding(one), Self::Embedding(two)) => {
+                one.selection == two.selection && one.dimension == two.dimension
+            }
+            (Self::Retrieval(one), Self::Retrieval(two)) => {
+                let two = Retrieval { revision: one.revision, ..two.clone() };
+                *one == two
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A valid snapshot with its canonical text and digest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    profile: Profile<'static>,
+    canonical: String,
+    digest: Digest,
+}
+
+impl Snapshot {
+    /// Validates a text; warnings are not kept.
+    ///
+    /// # Errors
+    ///
+    /// Every issue of the text.
+    ///
+    /// ```
+    /// use space_profiles_core::{Kind, snapshot::Snapshot};
+    /// let issues = Snapshot::parse(Kind::Retrieval, b"{}").unwrap_err();
+    /// assert!(issues.iter().any(|issue| issue.pointer.as_str() == "/topK"));
+    /// ```
+    pub fn parse(kind: Kind, text: &[u8]) -> Result<Self, Vec<Issue>> {
+        let report = validate(kind, text);
+        report.snapshot.ok_or(report.issues)
+    }
+
+    /// Validates a text that is to be proposed: an embedding's dimension must be there.
+    pub(crate) fn parse_proposal(kind: Kind, text: &[u8]) -> Result<Self, Vec<Issue>> {
+        let (fields, issues) = read(kind, text, Form::PROPOSAL, Limits::SNAPSHOT);
+        fields.and_then(Fields::complete).ok_or(issues)
+    }
+
+    /// Reads what a store holds.
+    pub(crate) fn of_row(kind: Kind, text: &[u8]) -> Option<Self> {
+        read(kind, text, Form::SNAPSHOT, Limits::ROW).0.and_then(Fields::complete)
+    }
+
+    pub(crate) fn of(profile: Profile<'static>) -> Self {
+        let canonical = profile.canonical();
+        let digest = Digest::of(canonical.as_bytes());
+        Self { profile, canonical, digest }
+    }
+
+    /// What it says.
+    pub const fn profile(&self) -> &Profile<'static> {
+        &self.profile
+    }
+
+    /// The kind.
+    pub const fn kind(&self) -> Kind {
+        self.profile.kind()
+    }
+
+    /// The revision.
+    pub const fn revision(&self) -> RevisionNumber {
+        self.profile.revision()
+    }
+
+    /// The columns by which a revision is found.
+    pub const fn identity(&self) -> Identity<'_> {
+        self.profile.identity()
+    }
+
+    /// The canonical text.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    /// The digest of the canonical text.
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The embedding profile, if it is one.
+    pub const fn embedding(&self) -> Option<&Embedding<'static>> {
+        match &self.profile {
+            Profile::Embedding(embedding) => Some(embedding),
+            Profile::Retrieval(_) => None,
+        }
+    }
+
+    /// The same snapshot with another number; the vector space id stays.
+    pub(crate) fn renumbered(&self, revision: RevisionNumber) -> Self {
+        let mut profile = self.profile.clone();
+        match &mut profile {
+            Profile::Embedding(embedding) => embedding.revision = revision,
+            Profile::Retrieval(retrieval) => retrieval.revision = revision,
+        }
+        Self::of(profile)
+    }
+
+    /// The same snapshot with the dimension that was observed.
+    pub(crate) fn with_dimension(&self, dimension: Option<Dimension>) -> Self {
+        let mut profile = self.profile.clone();
+        if let Profile::Embedding(embedding) = &mut profile {
+            embedding.dimension = dimension;
+        }
+        Self::of(profile)
+    }
+
+    /// Whether the vector space id is one that its own revision derives, of version 1 or 2.
+    pub(crate) fn has_derived_vector_space(&self, capability: &Capability) -> bool {
+        let Some(embedding) = self.embedding() else {
+            return true;
+        };
+        let (selection, revision) = (&embedding.selection, embedding.revision);
+        let version_2 =
+            || capability.embedding_model().and_then(|model| VectorSpaceId::version_2(selection, revision, model));
+        embedding.vector_space_id == VectorSpaceId::version_1(selection, revision)
+            || version_2() == Some(embedding.vector_space_id)
+    }
+}
+
+/// Validates a snapshot's text and tells everything there is to tell.
+///
+/// An embedding snapshot may lack its dimension here, with a warning; proposing it is refused.
+///
+/// ```
+/// use space_profiles_core::{snapshot::validate, Kind};
+/// let report = validate(Kind::Embedding, br#"{"model": ""}"#);
+/// assert!(!report.is_valid());
+/// assert!(report.issues.iter().any(|issue| issue.pointer.as_str() == "/vectorSpaceId"));
+/// ```
+pub fn validate(kind: Kind, text: &[u8]) -> Report {
+    let (fields, issues) = read(kind, text, Form::SNAPSHOT, Limits::SNAPSHOT);
+    Report { kind, issues, snapshot: fields.and_then(Fields::complete) }
+}
+
+/// Reads a legacy profile: white space at the ends of identifiers is trimmed, the dimension may be missing.
+///
+/// # Errors
+///
+/// Every issue of the text.
+pub fn parse_legacy(kind: Kind, text: &[u8]) -> Result<Snapshot, Vec<Issue>> {
+    let (fields, issues) = read(kind, text, Form::LEGACY, Limits::SNAPSHOT);
+    fields.and_then(Fields::complete).ok_or(issues)
+}
+
+/// A snapshot of which the revision, and of an embedding the vector space id, may still have to be filled in.
+#[derive(Debug)]
+pub struct Draft<'a>(Fields<'a>);
+
+impl<'a> Draft<'a> {
+    /// Validates a draft's text.
+    ///
+    /// # Errors
+    ///
+    /// Every issue of the text.
+    pub fn parse(kind: Kind, text: &'a [u8]) -> Result<Self, Vec<Issue>> {
+        let (fields, issues) = read(kind, text, Form::DRAFT, Limits::SNAPSHOT);
+        fields.map(Self).ok_or(issues)
+    }
+
+    /// The snapshot, with `revision` where the draft names none, and the vector space id that follows from it
+    /// (version 2 with a typed capability that names a distance metric, else 1) where the draft has none.
+    pub fn fill(self, revision: RevisionNumber, capability: &Capability) -> Snapshot {
+        let filled = match self.0 {
+            Fields::Embedding(fields) => {
+                let revision = fields.revision.unwrap_or(revision);
+                let derived = || {
+                    capability
+                        .embedding_model()
+                        .and_then(|model| VectorSpaceId::version_2(&fields.selection, revision, model))
+                        .unwrap_or_else(|| VectorSpaceId::version_1(&fields.selection, revision))
+                };
+                Profile::Embedding(Embedding {
+                    vector_space_id: fields.vector_space_id.unwrap_or_else(derived),
+                    revision,
+                    dimension: fields.dimension,
+                    selection: fields.selection,
+                })
+            }
+            Fields::Retrieval(fields) => {
+                let revision = fields.revision.unwrap_or(revision);
+                Profile::Retrieval(fields.numbered(revision))
+            }
+        };
+        Snapshot::of(filled.into_owned())
+    }
+}
+
+#[derive(Debug)]
+enum Fields<'a> {
+    Embedding(EmbeddingFields<'a>),
+    Retrieval(RetrievalFields<'a>),
+}
+
+impl<'a> Fields<'a> {
+    fn read(kind: Kind, source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
+        Ok(match kind {
+            Kind::Embedding => EmbeddingFields::read(source, rules)?.map(Self::Embedding),
+            Kind::Retrieval => RetrievalFields::read(source, rules)?.map(Self::Retrieval),
+        })
+    }
+
+    fn into_owned(self) -> Fields<'static> {
+        match self {
+            Self::Embedding(fields) => Fields::Embedding(fields.into_owned()),
+            Self::Retrieval(fields) => Fields::Retrieval(fields.into_owned()),
+        }
+    }
+
+    /// The snapshot, if nothing is left to fill in.
+    fn complete(self) -> Option<Snapshot> {
+        let profile = match self {
+            Self::Embedding(fields) => Profile::Embedding(Embedding {
+                revision: fields.revision?,
+                vector_space_id: fields.vector_space_id?,
+                dimension: fields.dimension,
+                selection: fields.selection,
+            }),
+            Self::Retrieval(fields) => {
+                let revision = fields.revision?;
+                Profile::Retrieval(fields.numbered(revision))
+            }
+        };
+        Some(Snapshot::of(profile.into_owned()))
+    }
+}
+
+/// Reads a text: its fields unless an issue refuses them, and every issue.
+fn read(kind: Kind, text: &[u8], form: Form, limits: Limits) -> (Option<Fields<'_>>, Vec<Issue>) {
+    let mut rules = Rules::new(DocumentKind::Snapshot, form);
+    if let Ok(mut reader) = Reader::new(text, limits)
+        && let Ok(fields) = Fields::read(kind, &mut reader, &mut rules)
+        && reader.is_finished()
+    {
+        return (fields.filter(|_| !rules.has_errors()), rules.issues);
+    }
+    let (document, faults) = Document::parse_all(text, limits);
+    rules.issues = faults.into_iter().map(|fault| Issue::of_json(DocumentKind::Snapshot, fault)).collect();
+    let Some(document) = document else {
+        return (None, rules.issues);
+    };
+    // A document has nothing irregular about it: it is read to its end.
+    let fields = Fields::read(kind, &mut DocumentSource::new(&document, document.root()), &mut rules);
+    (fields.ok().flatten().filter(|_| !rules.has_errors()).map(Fields::into_owned), rules.issues)
+}

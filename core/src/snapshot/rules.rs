@@ -1,0 +1,313 @@
+//! What the rules of all snapshots share: reading a field, and saying what is wrong with it.
+
+use std::borrow::Cow;
+
+use crate::json::{Irregular, Path, Source, Token};
+use crate::report::{DocumentKind, Issue, IssueCode};
+use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length};
+
+/// A field as it was read: `None` where an issue was reported instead.
+pub(super) type Read<T> = Result<Option<T>, Irregular>;
+
+/// The longest model name, plugin id or provider, in UTF-16 code units.
+const LONGEST_IDENTIFIER: usize = 256;
+
+/// Which members a text must have, and how its identifiers are taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    /// Revision and vector space id must be there; else they may be filled in.
+    pub(super) is_complete: bool,
+    /// An embedding's dimension must be there; else its absence is a warning.
+    pub(super) needs_dimension: bool,
+    /// White space at the ends of identifiers is cut off; else it is refused.
+    pub(super) trims: bool,
+}
+
+impl Form {
+    /// What `validate` accepts.
+    pub(super) const SNAPSHOT: Self = Self { is_complete: true, needs_dimension: false, trims: false };
+    /// What `propose` accepts.
+    pub(super) const PROPOSAL: Self = Self { needs_dimension: true, ..Self::SNAPSHOT };
+    /// What is filled in before it is proposed.
+    pub(super) const DRAFT: Self = Self { is_complete: false, ..Self::PROPOSAL };
+    /// What a manifest may hold.
+    pub(super) const LEGACY: Self = Self { trims: true, ..Self::SNAPSHOT };
+}
+
+/// The rules at work on one text: what it must be, and the issues found so far.
+pub(super) struct Rules {
+    pub(super) document: DocumentKind,
+    pub(super) form: Form,
+    pub(super) issues: Vec<Issue>,
+}
+
+impl Rules {
+    pub(super) const fn new(document: DocumentKind, form: Form) -> Self {
+        Self { document, form, issues: Vec::new() }
+    }
+
+    /// A member that only a complete text must have: `None` where an issue was reported.
+    #[allow(clippy::option_option, reason = "absent and unreadable are two things here")]
+    pub(super) fn required_when_complete<T>(&mut self, slot: Slot<T>, path: &Path<'_>) -> Option<Option<T>> {
+        if self.form.is_complete { slot.required(self, path).map(Some) } else { slot.optional() }
+    }
+
+    #[cold]
+    pub(super) fn issue(&mut self, path: &Path<'_>, code: IssueCode, message: impl Into<String>) {
+        self.issues.push(Issue {
+            document: self.document,
+            pointer: path.pointer(),
+            code,
+            message: message.into(),
+        });
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.issues.iter().any(Issue::is_error)
+    }
+
+    /// Says that a value has another type than wanted, and passes over it.
+    #[cold]
+    pub(super) fn wrong_type<'a, T>(
+        &mut self,
+        source: &mut impl Source<'a>,
+        path: &Path<'_>,
+        wanted: &str,
+        token: &Token<'_>,
+    ) -> Read<T> {
+        let found = match token {
+            // Whoever refused the token has reported it.
+            Token::Refused => return Ok(None),
+            Token::Null => "null; leave an optional field out instead",
+            Token::Bool(_) => "a boolean",
+            Token::Number(_) => "a number",
+            Token::String(_) => "a string",
+            Token::Array => "an array",
+            Token::Object => "an object",
+        };
+        if matches!(token, Token::Array | Token::Object) {
+            source.leave()?;
+        }
+        self.issue(path, IssueCode::WrongType, format!("expected {wanted}, found {found}"));
+        Ok(None)
+    }
+
+    /// Reports a member that the product does not know. Its value is not echoed: it may be a credential.
+    #[cold]
+    pub(super) fn unknown<'a>(
+        &mut self,
+        source: &mut impl Source<'a>,
+        path: &Path<'_>,
+        key: &str,
+    ) -> Result<(), Irregular> {
+        source.skip()?;
+        self.issue(&path.member(key), IssueCode::UnknownField, "expected no such field here; remove it");
+        Ok(())
+    }
+}
+
+/// A member that is looked for while an object is read.
+pub(super) enum Slot<T> {
+    Missing,
+    Read(Option<T>),
+}
+
+impl<T> Slot<T> {
+    /// Reads the member; a second one of the same key is passed over (its document reports it).
+    #[inline]
+    pub(super) fn fill<'a, S: Source<'a>>(
+        &mut self,
+        source: &mut S,
+        read: impl FnOnce(&mut S) -> Read<T>,
+    ) -> Result<(), Irregular> {
+        if matches!(self, Self::Read(_)) {
+            return source.skip();
+        }
+        *self = Self::Read(read(source)?);
+        Ok(())
+    }
+
+    /// The value of a member that must be there.
+    #[inline]
+    pub(super) fn required(self, rules: &mut Rules, path: &Path<'_>) -> Option<T> {
+        match self {
+            Self::Read(value) => value,
+            Self::Missing => {
+                rules.issue(path, IssueCode::MissingField, "expected this field, found none");
+                None
+            }
+        }
+    }
+
+    /// The value of a member that may be absent: `None` where an issue was reported.
+    #[inline]
+    #[allow(clippy::option_option, reason = "absent and unreadable are two things here")]
+    pub(super) fn optional(self) -> Option<Option<T>> {
+        match self {
+            Self::Read(Some(value)) => Some(Some(value)),
+            Self::Read(None) => None,
+            Self::Missing => Some(None),
+        }
+    }
+}
+
+/// Begins an object.
+#[inline]
+pub(super) fn object<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Result<bool, Irregular> {
+    match source.token()? {
+        Token::Object => Ok(true),
+        other => rules.wrong_type::<()>(source, path, "an object", &other).map(|_| false),
+    }
+}
+
+#[inline]
+pub(super) fn string<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Cow<'a, str>> {
+    match source.token()? {
+        Token::String(text) => Ok(Some(text)),
+        other => rules.wrong_type(source, path, "a string", &other),
+    }
+}
+
+pub(super) fn boolean<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<bool> {
+    match source.token()? {
+        Token::Bool(value) => Ok(Some(value)),
+        other => rules.wrong_type(source, path, "`true` or `false`", &other),
+    }
+}
+
+/// A number with an integral value, however it is spelled, from 1 to `largest`.
+#[inline]
+pub(super) fn integer<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+    largest: u32,
+) -> Read<i64> {
+    let number = match source.token()? {
+        Token::Number(number) => number,
+        other => return rules.wrong_type(source, path, "an integer", &other),
+    };
+    if number.fract() != 0.0 {
+        rules.issue(path, IssueCode::WrongType, format!("expected an integer, found {number}"));
+        return Ok(None);
+    }
+    if (1.0..=f64::from(largest)).contains(&number) {
+        // INVARIANT: integral and within 32 bits, so the conversion is exact.
+        return Ok(Some(number as i64));
+    }
+    rules.issue(path, IssueCode::OutOfRange, format!("expected an integer from 1 to {largest}, found {number}"));
+    Ok(None)
+}
+
+/// A number from 0 to 1.
+pub(super) fn fraction<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<f64> {
+    match source.token()? {
+        Token::Number(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
+        Token::Number(number) => {
+            rules.issue(path, IssueCode::OutOfRange, format!("expected a number from 0 to 1, found {number}"));
+            Ok(None)
+        }
+        other => rules.wrong_type(source, path, "a number", &other),
+    }
+}
+
+/// One of a few words.
+pub(super) fn choice<'a, T: Copy>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+    choices: &[(&str, T)],
+) -> Read<T> {
+    let Some(text) = string(source, path, rules)? else {
+        return Ok(None);
+    };
+    let chosen = choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+    if chosen.is_none() {
+        let words: Vec<String> = choices.iter().map(|(word, _)| format!("`{word}`")).collect();
+        rules.issue(
+            path,
+            IssueCode::BadFormat,
+            format!("expected {}, found {}", words.join(" or "), excerpt(&text)),
+        );
+    }
+    Ok(chosen)
+}
+
+/// A name of a model, plugin or provider.
+#[inline]
+pub(super) fn identifier<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Read<Cow<'a, str>> {
+    let Some(text) = string(source, path, rules)? else {
+        return Ok(None);
+    };
+    let text = if rules.form.trims { trimmed(text) } else { text };
+    Ok(check_identifier(&text, path, rules, LONGEST_IDENTIFIER).then_some(text))
+}
+
+fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
+        Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
+    }
+}
+
+/// The rules of an identifier; `longest` is in UTF-16 code units.
+#[inline]
+pub(super) fn check_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
+    let bytes = text.as_bytes();
+    let is_plain = bytes.iter().all(|byte| (0x20..0x7F).contains(byte))
+        && !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')));
+    (is_plain && bytes.len() <= longest) || check_unusual_identifier(text, path, rules, longest)
+}
+
+#[cold]
+fn check_unusual_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
+    let faults_before = rules.issues.len();
+    if text.is_empty() {
+        rules.issue(path, IssueCode::Empty, "expected a name, found an empty text");
+    }
+    let length = utf16_length(text);
+    if length > longest {
+        rules.issue(
+            path,
+            IssueCode::TooLong,
+            format!("expected at most {longest} UTF-16 code units, found {length}"),
+        );
+    }
+    if let Some(control) = text.chars().find(|character| is_control(*character)) {
+        rules.issue(
+            path,
+            IssueCode::ControlCharacter,
+            format!("expected no control characters, found U+{:04X}", u32::from(control)),
+        );
+    }
+    if text.starts_with(is_white_space) || text.ends_with(is_white_space) {
+        rules.issue(path, IssueCode::OuterWhiteSpace, "expected no white space at the ends; remove it");
+    }
+    let is_valid = rules.issues.len() == faults_before;
+    if let Some(invisible) = text.chars().find(|character| is_invisible(*character)) {
+        rules.issue(
+            path,
+            IssueCode::InvisibleCharacter,
+            format!("the name holds the invisible character U+{:04X}; is it meant?", u32::from(invisible)),
+        );
+    }
+    is_valid
+}
+
+/// As much of a user's text as a message should repeat.
+pub(super) fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}

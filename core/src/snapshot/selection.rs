@@ -1,0 +1,107 @@
+use std::borrow::Cow;
+
+use super::rules::{self, Read, Rules, Slot, identifier};
+use crate::json::{Path, Source, write_string};
+
+/// Which model: the plugin, the provider within it and the model's name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Selection<'a> {
+    pub(crate) plugin_id: Cow<'a, str>,
+    pub(crate) provider: Cow<'a, str>,
+    pub(crate) model: Cow<'a, str>,
+}
+
+impl<'a> Selection<'a> {
+    /// The plugin.
+    pub fn plugin_id(&self) -> &str {
+        &self.plugin_id
+    }
+
+    /// The provider within the plugin.
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The model's name.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The same selection, which borrows from nothing.
+    pub fn into_owned(self) -> Selection<'static> {
+        Selection {
+            plugin_id: Cow::Owned(self.plugin_id.into_owned()),
+            provider: Cow::Owned(self.provider.into_owned()),
+            model: Cow::Owned(self.model.into_owned()),
+        }
+    }
+
+    pub(super) fn read(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Self> {
+        if !rules::object(source, path, rules)? {
+            return Ok(None);
+        }
+        let mut fields = SelectionFields::new();
+        while let Some(key) = source.member()? {
+            if !fields.read(&key, source, path, rules)? {
+                rules.unknown(source, path, &key)?;
+            }
+        }
+        Ok(fields.finish(path, rules))
+    }
+
+    /// The members, in canonical order, without the braces.
+    pub(super) fn write_members(&self, out: &mut String) {
+        out.push_str("\"model\":");
+        write_string(out, &self.model);
+        out.push_str(",\"pluginId\":");
+        write_string(out, &self.plugin_id);
+        out.push_str(",\"provider\":");
+        write_string(out, &self.provider);
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        out.push('{');
+        self.write_members(out);
+        out.push('}');
+    }
+}
+
+/// The three members of a selection while the object that holds them is read.
+pub(super) struct SelectionFields<'a> {
+    plugin_id: Slot<Cow<'a, str>>,
+    provider: Slot<Cow<'a, str>>,
+    model: Slot<Cow<'a, str>>,
+}
+
+impl<'a> SelectionFields<'a> {
+    pub(super) const fn new() -> Self {
+        Self { plugin_id: Slot::Missing, provider: Slot::Missing, model: Slot::Missing }
+    }
+
+    /// Reads the member `key`; answers false, and reads nothing, if it is none of the three.
+    #[inline]
+    pub(super) fn read<S: Source<'a>>(
+        &mut self,
+        key: &str,
+        source: &mut S,
+        path: &Path<'_>,
+        rules: &mut Rules,
+    ) -> Result<bool, crate::json::Irregular> {
+        let slot = match key {
+            "pluginId" => &mut self.plugin_id,
+            "provider" => &mut self.provider,
+            "model" => &mut self.model,
+            _ => return Ok(false),
+        };
+        slot.fill(source, |source| identifier(source, &path.member(key), rules))?;
+        Ok(true)
+    }
+
+    pub(super) fn finish(self, path: &Path<'_>, rules: &mut Rules) -> Option<Selection<'a>> {
+        let model = self.model.required(rules, &path.member("model"));
+        let plugin_id = self.plugin_id.required(rules, &path.member("pluginId"));
+        let provider = self.provider.required(rules, &path.member("provider"));
+        Some(Selection { plugin_id: plugin_id?, provider: provider?, model: model? })
+    }
+}

@@ -1,0 +1,50 @@
+//! What the product calls white space, a control character and a length.
+
+/// White space as ECMAScript defines it (ECMA-262 sections 12.2 and 12.3): it has U+FEFF and lacks U+0085.
+pub(crate) const fn is_white_space(character: char) -> bool {
+    matches!(
+        character,
+        '\u{9}'..='\u{D}'
+            | ' '
+            | '\u{A0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200A}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202F}'
+            | '\u{205F}'
+            | '\u{3000}'
+            | '\u{FEFF}'
+    )
+}
+
+/// Below U+0020, or U+007F.
+pub(crate) const fn is_control(character: char) -> bool {
+    matches!(character, '\u{0}'..='\u{1F}' | '\u{7F}')
+}
+
+/// Characters that a person does not see and that are let through with a warning: C1 controls, zero-width
+/// characters and direction marks.
+pub(crate) const fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{80}'..='\u{9F}'
+            | '\u{61C}'
+            | '\u{180E}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{2069}'
+            | '\u{FEFF}'
+    )
+}
+
+/// The length in UTF-16 code units: the strictest of the three counts in play (JavaScript counts units,
+/// Postgres code points), so what is accepted fits every store.
+pub(crate) fn utf16_length(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+}
+
+/// The text without white space at its ends.
+pub(crate) fn trim(text: &str) -> &str {
+    text.trim_matches(is_white_space)
+}
