@@ -242,6 +242,12 @@ impl Backfill {
         Some(Self { state: BackfillState::Queued, due_at, ..written })
     }
 
+    /// A failed row as a retry at `now` leaves it: queued, due now, with no attempts; `None` at the end of the
+    /// row versions.
+    pub fn requeued(&self, now: Timestamp) -> Option<Self> {
+        Some(Self { attempts: 0, ..self.queued(now, crate::time::Span::ZERO)? })
+    }
+
     /// The row with its next version, stamped not before it was last written.
     fn written_at(&self, now: Timestamp) -> Option<Self> {
         Some(Self { row_version: self.row_version.next()?, updated_at: self.updated_at.max(now), ..self.clone() })

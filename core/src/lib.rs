@@ -1,17 +1,25 @@
 //! Safe, auditable changes of the embedding and retrieval profiles of knowledge spaces.
 #![deny(missing_docs)]
 
+mod audit;
 mod backfill;
 mod change;
 mod collation;
+pub mod decide;
+mod diff;
 mod digest;
 mod head;
 mod identifiers;
+mod import;
 pub mod json;
+mod ledger;
+pub mod memory;
 mod numbers;
 mod refusal;
+mod registry;
 mod report;
 mod revision;
+mod rules;
 mod scope;
 pub mod snapshot;
 mod space;
@@ -20,14 +28,19 @@ mod store;
 mod text;
 mod time;
 
+pub use audit::{AuditPage, Finding, audit_space};
 pub use backfill::*;
 pub use change::*;
 pub use collation::KeyOrder;
+pub use diff::{MemberChange, ProfileDiff, diff};
 pub use digest::{Digest, NotADigest};
 pub use head::*;
 pub use identifiers::*;
+pub use import::ImportLine;
+pub use ledger::{Backfills, DEFAULT_ATTEMPTS, Discovery, Ledger};
 pub use numbers::*;
 pub use refusal::*;
+pub use registry::{Outcome, Proposal, Registry, Revisions};
 pub use report::*;
 pub use revision::*;
 pub use scope::*;

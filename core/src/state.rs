@@ -140,6 +140,6 @@ pub struct LedgerState {
     pub head: Option<Head>,
     /// The row of that scope that the head names by id.
     pub head_revision: Option<RevisionRow>,
-    /// The highest revision of that scope.
-    pub newest: Option<Newest>,
+    /// The row of that scope with the lowest number.
+    pub first: Option<RevisionRow>,
 }

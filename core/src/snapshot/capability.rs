@@ -2,12 +2,12 @@
 
 use super::Profile;
 use super::embedding::read_dimension;
-use super::rules::{self, Form, Read, Rules, Slot, check_identifier, choice, excerpt, string};
 use super::selection::Selection;
 use crate::digest::Digest;
 use crate::json::{self, Document, DocumentSource, Irregular, Limits, Node, Path, Source, Token, write_string};
 use crate::numbers::Dimension;
 use crate::report::{DocumentKind, Issue, IssueCode};
+use crate::rules::{self, Form, Read, Rules, Slot, check_identifier, choice, excerpt, string};
 use crate::time::Timestamp;
 
 const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;

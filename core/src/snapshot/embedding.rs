@@ -1,9 +1,9 @@
-use super::rules::{self, Read, Rules, Slot, integer, string};
 use super::selection::{Selection, SelectionFields};
 use super::vector_space::VectorSpaceId;
 use crate::json::{Path, Source};
 use crate::numbers::{Dimension, LARGEST_NUMBER, RevisionNumber};
 use crate::report::IssueCode;
+use crate::rules::{self, Read, Rules, Slot, integer, string};
 
 /// More values than this pgvector cannot index (`vector` with HNSW or IVFFlat).
 const INDEXABLE: u32 = 2_000;
@@ -20,7 +20,7 @@ pub struct Embedding<'a> {
 }
 
 /// The members of an embedding snapshot of which some may still have to be filled in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct EmbeddingFields<'a> {
     pub(super) selection: Selection<'a>,
     pub(super) revision: Option<RevisionNumber>,

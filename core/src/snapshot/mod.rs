@@ -7,7 +7,6 @@
 mod capability;
 mod embedding;
 mod retrieval;
-mod rules;
 mod selection;
 mod vector_space;
 
@@ -19,9 +18,9 @@ pub use retrieval::{Mode, Retrieval, ScoreThreshold, Stage, Switch};
 pub use selection::Selection;
 pub use vector_space::VectorSpaceId;
 
+use crate::rules::{Form, Read, Rules};
 use embedding::EmbeddingFields;
 use retrieval::RetrievalFields;
-use rules::{Form, Read, Rules};
 
 use crate::digest::Digest;
 use crate::json::{Document, DocumentSource, Limits, Reader, Source};
@@ -255,7 +254,7 @@ pub fn parse_legacy(kind: Kind, text: &[u8]) -> Result<Snapshot, Vec<Issue>> {
 }
 
 /// A snapshot of which the revision, and of an embedding the vector space id, may still have to be filled in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Draft<'a>(Fields<'a>);
 
 impl<'a> Draft<'a> {
@@ -271,8 +270,8 @@ impl<'a> Draft<'a> {
 
     /// The snapshot, with `revision` where the draft names none, and the vector space id that follows from it
     /// (version 2 with a typed capability that names a distance metric, else 1) where the draft has none.
-    pub fn fill(self, revision: RevisionNumber, capability: &Capability) -> Snapshot {
-        let filled = match self.0 {
+    pub fn fill(&self, revision: RevisionNumber, capability: &Capability) -> Snapshot {
+        let filled = match self.0.clone() {
             Fields::Embedding(fields) => {
                 let revision = fields.revision.unwrap_or(revision);
                 let derived = || {
@@ -297,7 +296,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Fields<'a> {
     Embedding(EmbeddingFields<'a>),
     Retrieval(RetrievalFields<'a>),

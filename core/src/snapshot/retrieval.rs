@@ -1,9 +1,9 @@
 use super::embedding::push_integer;
-use super::rules::{self, Read, Rules, Slot, boolean, choice, fraction, integer};
 use super::selection::Selection;
 use crate::json::{Path, Source, write_number};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber, TopK};
 use crate::report::IssueCode;
+use crate::rules::{self, Read, Rules, Slot, boolean, choice, fraction, integer};
 
 /// How a space is queried.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +101,7 @@ impl Stage {
 }
 
 /// The members of a retrieval snapshot of which the revision may still have to be filled in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct RetrievalFields<'a> {
     pub(super) default_mode: Mode,
     pub(super) reasoning_model: Selection<'a>,

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
-use super::rules::{self, Read, Rules, Slot, identifier};
 use crate::json::{Path, Source, write_string};
+use crate::rules::{self, Read, Rules, Slot, identifier};
 
 /// Which model: the plugin, the provider within it and the model's name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

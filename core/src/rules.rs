@@ -7,53 +7,53 @@ use crate::report::{DocumentKind, Issue, IssueCode};
 use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length};
 
 /// A field as it was read: `None` where an issue was reported instead.
-pub(super) type Read<T> = Result<Option<T>, Irregular>;
+pub(crate) type Read<T> = Result<Option<T>, Irregular>;
 
 /// The longest model name, plugin id or provider, in UTF-16 code units.
 const LONGEST_IDENTIFIER: usize = 256;
 
 /// Which members a text must have, and how its identifiers are taken.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Form {
+pub(crate) struct Form {
     /// Revision and vector space id must be there; else they may be filled in.
-    pub(super) is_complete: bool,
+    pub(crate) is_complete: bool,
     /// An embedding's dimension must be there; else its absence is a warning.
-    pub(super) needs_dimension: bool,
+    pub(crate) needs_dimension: bool,
     /// White space at the ends of identifiers is cut off; else it is refused.
-    pub(super) trims: bool,
+    pub(crate) trims: bool,
 }
 
 impl Form {
     /// What `validate` accepts.
-    pub(super) const SNAPSHOT: Self = Self { is_complete: true, needs_dimension: false, trims: false };
+    pub(crate) const SNAPSHOT: Self = Self { is_complete: true, needs_dimension: false, trims: false };
     /// What `propose` accepts.
-    pub(super) const PROPOSAL: Self = Self { needs_dimension: true, ..Self::SNAPSHOT };
+    pub(crate) const PROPOSAL: Self = Self { needs_dimension: true, ..Self::SNAPSHOT };
     /// What is filled in before it is proposed.
-    pub(super) const DRAFT: Self = Self { is_complete: false, ..Self::PROPOSAL };
+    pub(crate) const DRAFT: Self = Self { is_complete: false, ..Self::PROPOSAL };
     /// What a manifest may hold.
-    pub(super) const LEGACY: Self = Self { trims: true, ..Self::SNAPSHOT };
+    pub(crate) const LEGACY: Self = Self { trims: true, ..Self::SNAPSHOT };
 }
 
 /// The rules at work on one text: what it must be, and the issues found so far.
-pub(super) struct Rules {
-    pub(super) document: DocumentKind,
-    pub(super) form: Form,
-    pub(super) issues: Vec<Issue>,
+pub(crate) struct Rules {
+    pub(crate) document: DocumentKind,
+    pub(crate) form: Form,
+    pub(crate) issues: Vec<Issue>,
 }
 
 impl Rules {
-    pub(super) const fn new(document: DocumentKind, form: Form) -> Self {
+    pub(crate) const fn new(document: DocumentKind, form: Form) -> Self {
         Self { document, form, issues: Vec::new() }
     }
 
     /// A member that only a complete text must have: `None` where an issue was reported.
     #[allow(clippy::option_option, reason = "absent and unreadable are two things here")]
-    pub(super) fn required_when_complete<T>(&mut self, slot: Slot<T>, path: &Path<'_>) -> Option<Option<T>> {
+    pub(crate) fn required_when_complete<T>(&mut self, slot: Slot<T>, path: &Path<'_>) -> Option<Option<T>> {
         if self.form.is_complete { slot.required(self, path).map(Some) } else { slot.optional() }
     }
 
     #[cold]
-    pub(super) fn issue(&mut self, path: &Path<'_>, code: IssueCode, message: impl Into<String>) {
+    pub(crate) fn issue(&mut self, path: &Path<'_>, code: IssueCode, message: impl Into<String>) {
         self.issues.push(Issue {
             document: self.document,
             pointer: path.pointer(),
@@ -62,13 +62,13 @@ impl Rules {
         });
     }
 
-    pub(super) fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         self.issues.iter().any(Issue::is_error)
     }
 
     /// Says that a value has another type than wanted, and passes over it.
     #[cold]
-    pub(super) fn wrong_type<'a, T>(
+    pub(crate) fn wrong_type<'a, T>(
         &mut self,
         source: &mut impl Source<'a>,
         path: &Path<'_>,
@@ -94,7 +94,7 @@ impl Rules {
 
     /// Reports a member that the product does not know. Its value is not echoed: it may be a credential.
     #[cold]
-    pub(super) fn unknown<'a>(
+    pub(crate) fn unknown<'a>(
         &mut self,
         source: &mut impl Source<'a>,
         path: &Path<'_>,
@@ -107,7 +107,7 @@ impl Rules {
 }
 
 /// A member that is looked for while an object is read.
-pub(super) enum Slot<T> {
+pub(crate) enum Slot<T> {
     Missing,
     Read(Option<T>),
 }
@@ -115,7 +115,7 @@ pub(super) enum Slot<T> {
 impl<T> Slot<T> {
     /// Reads the member; a second one of the same key is passed over (its document reports it).
     #[inline]
-    pub(super) fn fill<'a, S: Source<'a>>(
+    pub(crate) fn fill<'a, S: Source<'a>>(
         &mut self,
         source: &mut S,
         read: impl FnOnce(&mut S) -> Read<T>,
@@ -129,7 +129,7 @@ impl<T> Slot<T> {
 
     /// The value of a member that must be there.
     #[inline]
-    pub(super) fn required(self, rules: &mut Rules, path: &Path<'_>) -> Option<T> {
+    pub(crate) fn required(self, rules: &mut Rules, path: &Path<'_>) -> Option<T> {
         match self {
             Self::Read(value) => value,
             Self::Missing => {
@@ -142,7 +142,7 @@ impl<T> Slot<T> {
     /// The value of a member that may be absent: `None` where an issue was reported.
     #[inline]
     #[allow(clippy::option_option, reason = "absent and unreadable are two things here")]
-    pub(super) fn optional(self) -> Option<Option<T>> {
+    pub(crate) fn optional(self) -> Option<Option<T>> {
         match self {
             Self::Read(Some(value)) => Some(Some(value)),
             Self::Read(None) => None,
@@ -153,7 +153,7 @@ impl<T> Slot<T> {
 
 /// Begins an object.
 #[inline]
-pub(super) fn object<'a>(
+pub(crate) fn object<'a>(
     source: &mut impl Source<'a>,
     path: &Path<'_>,
     rules: &mut Rules,
@@ -165,14 +165,14 @@ pub(super) fn object<'a>(
 }
 
 #[inline]
-pub(super) fn string<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Cow<'a, str>> {
+pub(crate) fn string<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Cow<'a, str>> {
     match source.token()? {
         Token::String(text) => Ok(Some(text)),
         other => rules.wrong_type(source, path, "a string", &other),
     }
 }
 
-pub(super) fn boolean<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<bool> {
+pub(crate) fn boolean<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<bool> {
     match source.token()? {
         Token::Bool(value) => Ok(Some(value)),
         other => rules.wrong_type(source, path, "`true` or `false`", &other),
@@ -181,7 +181,7 @@ pub(super) fn boolean<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: 
 
 /// A number with an integral value, however it is spelled, from 1 to `largest`.
 #[inline]
-pub(super) fn integer<'a>(
+pub(crate) fn integer<'a>(
     source: &mut impl Source<'a>,
     path: &Path<'_>,
     rules: &mut Rules,
@@ -204,7 +204,7 @@ pub(super) fn integer<'a>(
 }
 
 /// A number from 0 to 1.
-pub(super) fn fraction<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<f64> {
+pub(crate) fn fraction<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<f64> {
     match source.token()? {
         Token::Number(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
         Token::Number(number) => {
@@ -216,7 +216,7 @@ pub(super) fn fraction<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules:
 }
 
 /// One of a few words.
-pub(super) fn choice<'a, T: Copy>(
+pub(crate) fn choice<'a, T: Copy>(
     source: &mut impl Source<'a>,
     path: &Path<'_>,
     rules: &mut Rules,
@@ -239,7 +239,7 @@ pub(super) fn choice<'a, T: Copy>(
 
 /// A name of a model, plugin or provider.
 #[inline]
-pub(super) fn identifier<'a>(
+pub(crate) fn identifier<'a>(
     source: &mut impl Source<'a>,
     path: &Path<'_>,
     rules: &mut Rules,
@@ -260,7 +260,7 @@ fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// The rules of an identifier; `longest` is in UTF-16 code units.
 #[inline]
-pub(super) fn check_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
+pub(crate) fn check_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
     let bytes = text.as_bytes();
     let is_plain = bytes.iter().all(|byte| (0x20..0x7F).contains(byte))
         && !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')));
@@ -303,7 +303,7 @@ fn check_unusual_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, long
 }
 
 /// As much of a user's text as a message should repeat.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
