@@ -157,7 +157,8 @@ impl Ledger {
     /// `BACKFILL_NOT_FOUND`, `NOT_FAILED`.
     pub async fn retry(&self, scope: &Scope) -> Result<Backfill, Error> {
         let key = BackfillKey::NewestOf(scope.clone());
-        run(&*self.store, async |_| Ok(decide::retry(&self.store.load_backfill(&key).await?)))
+        let key = &key;
+        run(&*self.store, |_| Box::pin(async move { Ok(decide::retry(&self.store.load_backfill(key).await?)) }))
             .await
             .map(|outcome| outcome.value)
     }
@@ -226,7 +227,8 @@ impl Ledger {
         decide: impl Fn(&LedgerState) -> decide::Decided<T> + Send + Sync,
     ) -> Result<Outcome<T>, Error> {
         let key = BackfillKey::Fenced(*fence);
-        run(&*self.store, async |_| Ok(decide(&self.store.load_backfill(&key).await?))).await
+        let (key, decide) = (&key, &decide);
+        run(&*self.store, |_| Box::pin(async move { Ok(decide(&self.store.load_backfill(key).await?)) })).await
     }
 }
 

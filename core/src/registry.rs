@@ -1,5 +1,6 @@
 //! The registry: every operation on profiles, over any store.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::audit::{AuditPage, Finding, audit_space};
@@ -117,10 +118,13 @@ impl Registry {
         revision_id: RevisionId,
     ) -> Result<Outcome<Revision>, Error> {
         let filler = Filler::new(scope.kind, proposal)?;
-        run(&*self.store, async |_| {
-            let proposed = self.filled(scope, proposal, &filler, revision_id).await?;
-            let state = self.load(&query_for(scope, &proposed)).await?;
-            Ok(decide::propose(&state, &proposed))
+        let filler = &filler;
+        run(&*self.store, |_| {
+            Box::pin(async move {
+                let proposed = self.filled(scope, proposal, filler, revision_id).await?;
+                let state = self.load(&query_for(scope, &proposed)).await?;
+                Ok(decide::propose(&state, &proposed))
+            })
         })
         .await
     }
@@ -165,10 +169,13 @@ impl Registry {
             retrieval: (retrieval, self.draw.id().into()),
             by: by.clone(),
         };
-        run(&*self.store, async |doubt| {
-            let states = self.store.load_scopes(&queries).await?;
-            let [embedding, retrieval] = states.as_slice() else { return Err(not_loaded()) };
-            Ok(decide::activate_all([embedding, retrieval], &command, doubt))
+        let (queries, command) = (&queries, &command);
+        run(&*self.store, |doubt| {
+            Box::pin(async move {
+                let states = self.store.load_scopes(queries).await?;
+                let [embedding, retrieval] = states.as_slice() else { return Err(not_loaded()) };
+                Ok(decide::activate_all([embedding, retrieval], command, doubt))
+            })
         })
         .await
     }
@@ -205,10 +212,13 @@ impl Registry {
     ) -> Result<Outcome<ActiveProfile>, Error> {
         let filler = Filler::new(scope.kind, proposal)?;
         let head_id = self.draw.id().into();
-        run(&*self.store, async |doubt| {
-            let proposed = self.filled(scope, proposal, &filler, revision_id).await?;
-            let state = self.load(&query_for(scope, &proposed)).await?;
-            Ok(decide::publish(&state, &decide::Publication { proposed, expected, head_id }, doubt))
+        let filler = &filler;
+        run(&*self.store, |doubt| {
+            Box::pin(async move {
+                let proposed = self.filled(scope, proposal, filler, revision_id).await?;
+                let state = self.load(&query_for(scope, &proposed)).await?;
+                Ok(decide::publish(&state, &decide::Publication { proposed, expected, head_id }, doubt))
+            })
         })
         .await
     }
@@ -331,7 +341,10 @@ impl Registry {
     ///
     /// `SPACE_EXISTS` if it exists with another name.
     pub async fn add_space(&self, space: &Space, name: Option<&str>) -> Result<Outcome<SpaceRow>, Error> {
-        run(&*self.store, async |_| Ok(decide::add_space(&self.store.load_space(space).await?, space, name))).await
+        run(&*self.store, |_| {
+            Box::pin(async move { Ok(decide::add_space(&self.store.load_space(space).await?, space, name)) })
+        })
+        .await
     }
 
     /// Spaces, by (tenant, id).
@@ -354,8 +367,8 @@ impl Registry {
     ///
     /// `SPACE_NOT_FOUND`.
     pub async fn delete_space(&self, space: &Space) -> Result<Outcome<()>, Error> {
-        run(&*self.store, async |doubt| {
-            Ok(decide::delete_space(&self.store.load_space(space).await?, space, doubt))
+        run(&*self.store, |doubt| {
+            Box::pin(async move { Ok(decide::delete_space(&self.store.load_space(space).await?, space, doubt)) })
         })
         .await
     }
@@ -367,8 +380,10 @@ impl Registry {
     /// As [`decide::import`].
     pub async fn import(&self, line: &ImportLine) -> Result<Outcome<decide::Imported>, Error> {
         let fresh_id = self.draw.id().into();
-        run(&*self.store, async |_| Ok(decide::import(&self.store.load_space(&line.space).await?, line, fresh_id)))
-            .await
+        run(&*self.store, |_| {
+            Box::pin(async move { Ok(decide::import(&self.store.load_space(&line.space).await?, line, fresh_id)) })
+        })
+        .await
     }
 
     /// Checks a page of spaces above `after` with everything that belongs to each, and the schema on the first
@@ -401,7 +416,8 @@ impl Registry {
         query: &ScopeQuery,
         decide: impl Fn(&ScopeState, Doubt) -> Decided<T> + Send + Sync,
     ) -> Result<Outcome<T>, Error> {
-        run(&*self.store, async |doubt| Ok(decide(&self.load(query).await?, doubt))).await
+        let decide = &decide;
+        run(&*self.store, |doubt| Box::pin(async move { Ok(decide(&self.load(query).await?, doubt)) })).await
     }
 
     fn proposed(
@@ -438,10 +454,13 @@ impl Registry {
     }
 }
 
+/// A decision under way. Boxed, since futures of `AsyncFn` closures are not known to be `Send`.
+pub(crate) type Deciding<'d, T> = Pin<Box<dyn Future<Output = Result<Decided<T>, StoreError>> + Send + 'd>>;
+
 /// Loads, decides and applies, again on fresh state as long as somebody else is first.
-pub(crate) async fn run<T>(
+pub(crate) async fn run<'d, T>(
     store: &dyn Store,
-    decide: impl AsyncFn(Doubt) -> Result<Decided<T>, StoreError>,
+    decide: impl Fn(Doubt) -> Deciding<'d, T> + Send + Sync,
 ) -> Result<Outcome<T>, Error> {
     let mut doubt = Doubt::None;
     for attempt in 1..=FRESH_STARTS + 1 {

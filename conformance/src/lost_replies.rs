@@ -1,0 +1,122 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use space_profiles_core::*;
+
+/// What happens between a commit whose reply is lost and the next look at the store.
+pub type Meanwhile = Box<dyn Fn() -> futures_util::future::BoxFuture<'static, ()> + Send + Sync>;
+
+/// A store that commits, but loses the reply of the next few commits.
+pub struct LostReplies {
+    inner: Arc<dyn Store>,
+    to_lose: AtomicU32,
+    commits: bool,
+    meanwhile: Meanwhile,
+}
+
+impl LostReplies {
+    /// Loses the replies of the next `count` commits; `commits` says whether those happen at all.
+    pub fn new(inner: Arc<dyn Store>, count: u32, commits: bool, meanwhile: Meanwhile) -> Self {
+        Self { inner, to_lose: AtomicU32::new(count), commits, meanwhile }
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for LostReplies {
+    async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
+        let loses =
+            self.to_lose.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if !loses {
+            return self.inner.apply(change).await;
+        }
+        if self.commits {
+            self.inner.apply(change).await?;
+        }
+        (self.meanwhile)().await;
+        Err(StoreError::new(StoreCode::OutcomeUnknown, "the connection was lost at COMMIT"))
+    }
+
+    async fn load_scopes(&self, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError> {
+        self.inner.load_scopes(queries).await
+    }
+
+    async fn load_space(&self, space: &Space) -> Result<SpaceState, StoreError> {
+        self.inner.load_space(space).await
+    }
+
+    async fn load_backfill(&self, key: &BackfillKey) -> Result<LedgerState, StoreError> {
+        self.inner.load_backfill(key).await
+    }
+
+    async fn back_off(&self, attempt: u32) {
+        self.inner.back_off(attempt).await;
+    }
+
+    async fn revision_page(
+        &self,
+        scope: &Scope,
+        after: Option<RevisionNumber>,
+        limit: PageLimit,
+    ) -> Result<RevisionPage, StoreError> {
+        self.inner.revision_page(scope, after, limit).await
+    }
+
+    async fn revision_at(&self, scope: &Scope, moment: Timestamp) -> Result<Option<RevisionRow>, StoreError> {
+        self.inner.revision_at(scope, moment).await
+    }
+
+    async fn space_page(
+        &self,
+        tenant: Option<&TenantId>,
+        after: Option<&Space>,
+        limit: PageLimit,
+    ) -> Result<Vec<SpaceRow>, StoreError> {
+        self.inner.space_page(tenant, after, limit).await
+    }
+
+    async fn audit_page(&self, after: Option<&Space>, limit: PageLimit) -> Result<Vec<SpaceContent>, StoreError> {
+        self.inner.audit_page(after, limit).await
+    }
+
+    async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.schema_differences().await
+    }
+
+    async fn discovery_page(
+        &self,
+        after: Option<&Space>,
+        limit: PageLimit,
+        filter: &SpaceFilter,
+    ) -> Result<DiscoveryPage, StoreError> {
+        self.inner.discovery_page(after, limit, filter).await
+    }
+
+    async fn enqueue(&self, backfills: &[Backfill]) -> Result<Vec<BackfillId>, StoreError> {
+        self.inner.enqueue(backfills).await
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        self.inner.claim(claim).await
+    }
+
+    async fn backfill_page(
+        &self,
+        filter: &BackfillFilter,
+        after: Option<BackfillId>,
+        limit: PageLimit,
+    ) -> Result<Vec<BackfillRow>, StoreError> {
+        self.inner.backfill_page(filter, after, limit).await
+    }
+
+    async fn backfill_counts(&self, filter: &SpaceFilter) -> Result<BackfillCounts, StoreError> {
+        self.inner.backfill_counts(filter).await
+    }
+
+    async fn retry_all(&self, code: Option<&str>) -> Result<u64, StoreError> {
+        self.inner.retry_all(code).await
+    }
+
+    async fn prune(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.inner.prune(before).await
+    }
+}
