@@ -10,7 +10,7 @@ use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length};
 pub(crate) type Read<T> = Result<Option<T>, Irregular>;
 
 /// The longest model name, plugin id or provider, in UTF-16 code units.
-const LONGEST_IDENTIFIER: usize = 256;
+pub(crate) const LONGEST_IDENTIFIER: usize = 256;
 
 /// Which members a text must have, and how its identifiers are taken.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 
 use crate::json::{Path, Source, write_string};
-use crate::rules::{self, Read, Rules, Slot, identifier};
+use crate::report::{DocumentKind, Issue};
+use crate::rules::{self, Form, LONGEST_IDENTIFIER, Read, Rules, Slot, check_identifier, identifier};
 
 /// Which model: the plugin, the provider within it and the model's name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -10,6 +11,32 @@ pub struct Selection<'a> {
     pub(crate) plugin_id: Cow<'a, str>,
     pub(crate) provider: Cow<'a, str>,
     pub(crate) model: Cow<'a, str>,
+}
+
+impl Selection<'static> {
+    /// A selection of three identifiers.
+    ///
+    /// # Errors
+    ///
+    /// Every way in which one of them is not an identifier.
+    ///
+    /// ```
+    /// use space_profiles_core::snapshot::Selection;
+    /// let selection = Selection::new("langgenius/openai", "openai", "gpt-4.1").unwrap();
+    /// assert_eq!(selection.model(), "gpt-4.1");
+    /// let issues = Selection::new("langgenius/openai", "", " gpt-4.1").unwrap_err();
+    /// assert_eq!(issues.len(), 2);
+    /// ```
+    pub fn new(plugin_id: &str, provider: &str, model: &str) -> Result<Self, Vec<Issue>> {
+        let mut rules = Rules::new(DocumentKind::Snapshot, Form::SNAPSHOT);
+        for (name, text) in [("pluginId", plugin_id), ("provider", provider), ("model", model)] {
+            check_identifier(text, &Path::ROOT.member(name), &mut rules, LONGEST_IDENTIFIER);
+        }
+        if rules.has_errors() {
+            return Err(rules.issues);
+        }
+        Ok(Selection { plugin_id: plugin_id.into(), provider: provider.into(), model: model.into() }.into_owned())
+    }
 }
 
 impl<'a> Selection<'a> {
