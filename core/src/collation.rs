@@ -6,7 +6,7 @@
 //! the locales that order typed capability snapshots differently.
 
 use crate::digest::Digest;
-use crate::json::Document;
+use crate::json::{Document, Limits};
 
 /// The order of keys over which a stored digest was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,13 @@ impl KeyOrder {
     pub(crate) fn of(document: &Document<'_>, canonical: Digest, stored: Digest) -> Option<Self> {
         if canonical == stored { Some(Self::Rfc8785) } else { legacy_order(document, stored) }
     }
+}
+
+/// The order of keys over which a stored digest of a JSON text was made; `None` if the digest is of something
+/// else. Only RFC 8785's order is known without the feature `legacy-key-order`.
+pub fn stored_key_order(text: &[u8], stored: Digest) -> Option<KeyOrder> {
+    let document = Document::parse(text, Limits::ROW).ok()?;
+    KeyOrder::of(&document, Digest::of(document.canonical().as_bytes()), stored)
 }
 
 #[cfg(not(feature = "legacy-key-order"))]

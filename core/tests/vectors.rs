@@ -1,15 +1,14 @@
 //! Every vector of `testdata/vectors`: canonical text, digest or refusal.
 
+mod shared;
+
 use serde_json::Value;
 use space_profiles_core::Digest;
 use space_profiles_core::json::{self, Limits, number_text};
 
 fn vectors(file: &str, list: &str) -> Vec<Value> {
-    let path = format!("{}/../testdata/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let file: Value = serde_json::from_str(&text).unwrap();
-    let vectors = file[list].as_array().unwrap().clone();
-    assert!(!vectors.is_empty(), "{path} has no {list}");
+    let vectors = shared::read(&format!("vectors/{file}"))[list].as_array().unwrap().clone();
+    assert!(!vectors.is_empty(), "{file} has no {list}");
     vectors
 }
 
