@@ -18,7 +18,8 @@ fn stored_digests_of_the_original_are_recognised_under_their_locale() {
             continue;
         }
         assert_eq!(stored_key_order(input.as_bytes(), canonical), Some(KeyOrder::Rfc8785), "{kind}");
-        if kind.as_str().is_some_and(|kind| kind.starts_with("NFC vs NFD")) {
+        const EQUAL_KEYS: [&str; 4] = ["NFC vs NFD", "ignorable control", "soft hyphen", "zero-width joiner"];
+        if EQUAL_KEYS.iter().any(|start| kind.as_str().is_some_and(|kind| kind.starts_with(start))) {
             // Keys that compare equal kept the order in which they were written, which jsonb has lost: a known
             // limit, and such a row is corrupt.
             continue;
