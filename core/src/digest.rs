@@ -50,7 +50,8 @@ impl Digest {
     }
 
     pub(crate) fn push_to(self, out: &mut String) {
-        out.extend(self.to_hex().map(char::from));
+        // Hex digits are ASCII.
+        out.push_str(std::str::from_utf8(&self.to_hex()).unwrap_or_default());
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::lexer::plain_length;
+
 /// The order of two keys in canonical text: by UTF-16 code units (RFC 8785 section 3.2.3).
 ///
 /// It differs from the order of Rust's strings only where a character above U+FFFF meets one of U+E000 to
@@ -34,16 +36,16 @@ const fn utf16_rank(byte: u8) -> u16 {
 #[inline]
 pub(crate) fn write_string(out: &mut String, value: &str) {
     out.push('"');
-    let mut written = 0;
-    for (at, byte) in value.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(value.get(written..at).unwrap_or_default());
-        written = at + 1;
-        write_escape(out, byte);
+    let mut rest = value;
+    loop {
+        let length = plain_length(rest.as_bytes());
+        // What ends a plain part is ASCII, so both parts are text.
+        let (plain, special) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let Some(byte) = special.as_bytes().first() else { break };
+        write_escape(out, *byte);
+        rest = special.get(1..).unwrap_or_default();
     }
-    out.push_str(value.get(written..).unwrap_or_default());
     out.push('"');
 }
 

@@ -143,22 +143,7 @@ impl<'a> Lexer<'a> {
     /// Skips to the next quote, backslash, control character or the end.
     #[inline]
     fn plain_characters(&mut self) {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let mut skipped = 0;
-        let mut words = rest.chunks_exact(8);
-        for word in &mut words {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(word);
-            let special = special_bytes(u64::from_le_bytes(bytes));
-            if special != 0 {
-                self.at += skipped + special.trailing_zeros() as usize / 8;
-                return;
-            }
-            skipped += 8;
-        }
-        let tail = words.remainder();
-        skipped += tail.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(tail.len());
-        self.at += skipped;
+        self.at += plain_length(self.text.as_bytes().get(self.at..).unwrap_or_default());
     }
 
     #[cold]
@@ -286,6 +271,25 @@ impl<'a> Lexer<'a> {
         let fault = self.expected("nothing after the JSON value");
         Err(Fault { code: JsonCode::TrailingData, ..fault })
     }
+}
+
+/// How many bytes come before the first quote, backslash or control character: what a string can hold as it is,
+/// in a text as in canonical form.
+#[inline]
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    let mut words = bytes.chunks_exact(8);
+    for word in &mut words {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(word);
+        let special = special_bytes(u64::from_le_bytes(eight));
+        if special != 0 {
+            return length + special.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let tail = words.remainder();
+    length + tail.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(tail.len())
 }
 
 /// Has the high bit of each byte set that is a quote, a backslash or below U+0020; bits above the lowest such

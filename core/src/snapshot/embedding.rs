@@ -192,5 +192,6 @@ pub(super) fn push_integer(out: &mut String, mut value: u32) {
             break;
         }
     }
-    out.extend(digits.iter().skip(digits.len() - length).map(|digit| char::from(*digit)));
+    let written = digits.get(digits.len() - length..).unwrap_or_default();
+    out.push_str(std::str::from_utf8(written).unwrap_or_default());
 }

@@ -1,0 +1,83 @@
+//! `cargo xtask …`: what a developer and CI do with this project.
+
+use anyhow::Context as _;
+use clap::Parser;
+use xshell::{Shell, cmd};
+
+/// Tasks of space-profiles.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+enum Task {
+    /// Run every test, and install what they need.
+    Test,
+    /// Check format, lints and documentation.
+    Lint,
+}
+
+fn main() -> anyhow::Result<()> {
+    let shell = Shell::new()?;
+    // `cargo xtask` runs in whatever folder it is called from.
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is not in a folder")?;
+    shell.change_dir(root);
+    match Task::parse() {
+        Task::Test => test(&shell),
+        Task::Lint => lint(&shell),
+    }
+}
+
+fn test(shell: &Shell) -> anyhow::Result<()> {
+    require_c_compiler(shell)?;
+    say("every test of the workspace");
+    cmd!(shell, "cargo test --workspace --all-features --quiet").run()?;
+    say("core's tests beside a serde_json with the features that have changed digests elsewhere");
+    cmd!(shell, "cargo test --quiet --manifest-path feature-independence/Cargo.toml --target-dir target/feature-independence")
+        .run()?;
+    say("core for the browser");
+    require_wasm_target(shell)?;
+    cmd!(shell, "cargo build --quiet -p space-profiles-core --target wasm32-unknown-unknown").run()?;
+    say("everything passed");
+    Ok(())
+}
+
+fn lint(shell: &Shell) -> anyhow::Result<()> {
+    say("format");
+    cmd!(shell, "cargo fmt --all --check").run()?;
+    say("lints");
+    cmd!(shell, "cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings").run()?;
+    say("documentation");
+    let _strict = shell.push_env("RUSTDOCFLAGS", "-D warnings");
+    cmd!(shell, "cargo doc --quiet --workspace --all-features --no-deps").run()?;
+    Ok(())
+}
+
+/// SQLite is built from source.
+fn require_c_compiler(shell: &Shell) -> anyhow::Result<()> {
+    if cmd!(shell, "cc --version").quiet().ignore_stdout().ignore_stderr().run().is_ok() {
+        return Ok(());
+    }
+    install(shell, "gcc")
+}
+
+fn require_wasm_target(shell: &Shell) -> anyhow::Result<()> {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let sysroot = cmd!(shell, "rustc --print sysroot").quiet().read()?;
+    if std::path::Path::new(&sysroot).join("lib/rustlib").join(TARGET).join("lib").exists() {
+        return Ok(());
+    }
+    say(&format!("installing Rust's target {TARGET} with rustup"));
+    cmd!(shell, "rustup target add {TARGET}")
+        .run()
+        .with_context(|| format!("the target {TARGET} is missing and rustup could not add it"))
+}
+
+/// Installs a Debian package, saying so.
+fn install(shell: &Shell, package: &str) -> anyhow::Result<()> {
+    say(&format!("installing {package} with apt-get"));
+    let advice = || format!("`{package}` is missing; install it with your system's package manager");
+    cmd!(shell, "apt-get update").run().with_context(advice)?;
+    cmd!(shell, "apt-get install --yes --no-install-recommends {package}").run().with_context(advice)
+}
+
+fn say(what: &str) {
+    eprintln!("xtask: {what}");
+}
