@@ -1,0 +1,214 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use space_profiles_core::{Claimed, Error, Ledger, PageLimit, Scope, SpaceFilter, StoreCode, StoreError};
+use tokio::sync::Semaphore;
+use tokio::task::{Id, JoinError, JoinSet};
+
+use crate::check::ModelCheck;
+use crate::event::{Event, Observer, RowOutcome};
+use crate::options::WorkerOptions;
+use crate::row::RowWork;
+use crate::stop::Stop;
+use crate::summary::{DiscoverySummary, FailedItem, Summary, Tally};
+
+/// Works off the ledger. Any number of workers, in any number of processes, may do so at the same time.
+#[derive(Clone)]
+pub struct Worker {
+    ledger: Ledger,
+    check: Arc<dyn ModelCheck>,
+    options: Arc<WorkerOptions>,
+}
+
+impl Worker {
+    /// A worker on a ledger, with its way to check models.
+    pub fn new(ledger: Ledger, check: Arc<dyn ModelCheck>, options: WorkerOptions) -> Self {
+        Self { ledger, check, options: Arc::new(options) }
+    }
+
+    /// Queues every legacy profile of the spaces, each once.
+    ///
+    /// # Errors
+    ///
+    /// `ARGUMENT_INVALID` if the filter names more than 1,000 spaces, or what the store fails with.
+    pub async fn discover(
+        &self,
+        filter: &SpaceFilter,
+        observer: &dyn Observer,
+        stop: &Stop,
+    ) -> Result<DiscoverySummary, Error> {
+        let mut found = DiscoverySummary::default();
+        let mut after = None;
+        while !stop.is_requested() {
+            let page = self.ledger.discover(after.as_ref(), PageLimit::LAST, filter).await?;
+            found.scanned += page.scanned as u64;
+            found.created += page.created.len() as u64;
+            found.installed += page.installed as u64;
+            found.skipped.extend(page.skipped.into_iter().map(|skipped| FailedItem {
+                scope: skipped.scope,
+                code: skipped.reason.code().to_owned(),
+                message: skipped.reason.message().to_owned(),
+            }));
+            observer.on_event(&Event::Discovered { scanned: found.scanned, created: found.created });
+            if page.next.is_none() {
+                return Ok(found);
+            }
+            after = page.next;
+        }
+        found.was_interrupted = true;
+        Ok(found)
+    }
+
+    /// Discovers, then checks and installs until nothing is due. A row that is to be tried again later is left
+    /// for a later run.
+    ///
+    /// Asked to stop, it claims nothing more, gives running checks their grace, and hands back what it still
+    /// holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::discover`]. A failure of the store that concerns one row, such as `STORE_BUSY`, is that row's
+    /// outcome; with a store that is down the run ends, after trying to hand back what it holds.
+    pub async fn run(&self, filter: &SpaceFilter, observer: &dyn Observer, stop: &Stop) -> Result<Summary, Error> {
+        let mut tally = Tally::new(self.discover(filter, observer, stop).await?);
+        self.work_off(filter, observer, stop, &mut tally).await?;
+        let counts = self.ledger.counts(filter).await?;
+        Ok(tally.finish(counts.queued + counts.running))
+    }
+
+    async fn work_off(
+        &self,
+        filter: &SpaceFilter,
+        observer: &dyn Observer,
+        stop: &Stop,
+        tally: &mut Tally,
+    ) -> Result<(), Error> {
+        let mut held = Held::new(self.options.concurrency.max(1));
+        let mut store_failure = None;
+        // Whether the last claim got nothing; more may be due once a row that is held now is finished.
+        let mut is_drained = false;
+        loop {
+            if stop.is_requested() && !held.halt.is_requested() {
+                tally.summary.was_interrupted = true;
+                held.halt(observer);
+            }
+            if held.wants_more() && !is_drained {
+                let was_idle = held.rows.is_empty();
+                match self.claim(filter).await {
+                    Ok(claimed) if claimed.backfills.is_empty() && claimed.exhausted.is_empty() => {
+                        if was_idle {
+                            break;
+                        }
+                        is_drained = true;
+                    }
+                    Ok(claimed) => self.take(claimed, &mut held, observer, tally),
+                    Err(error) => {
+                        store_failure.get_or_insert(error);
+                        held.halt(observer);
+                    }
+                }
+                continue;
+            }
+            let finished = tokio::select! {
+                finished = held.next() => finished,
+                () = stop.requested(), if !held.halt.is_requested() => continue,
+            };
+            let Some((scope, outcome)) = finished else { break };
+            observer.on_event(&Event::Finished { scope: &scope, outcome: &outcome });
+            if let RowOutcome::Unsettled(error) = &outcome
+                && is_store_down(error)
+                && store_failure.is_none()
+            {
+                store_failure = Some(error.clone());
+                held.halt(observer);
+            }
+            tally.count(scope, outcome);
+            is_drained &= !held.rows.is_empty();
+        }
+        store_failure.map_or(Ok(()), Err)
+    }
+
+    async fn claim(&self, filter: &SpaceFilter) -> Result<Claimed, Error> {
+        let options = &self.options;
+        self.ledger.claim(&options.worker, options.batch, options.lease, filter).await
+    }
+
+    fn take(&self, claimed: Claimed, held: &mut Held, observer: &dyn Observer, tally: &mut Tally) {
+        if !claimed.backfills.is_empty() {
+            observer.on_event(&Event::Claimed { rows: claimed.backfills.len() });
+        }
+        for row in claimed.exhausted {
+            if let Some(outcome) = RowOutcome::of_failed(&row) {
+                observer.on_event(&Event::Finished { scope: &row.scope, outcome: &outcome });
+                tally.count(row.scope, outcome);
+            }
+        }
+        for row in claimed.backfills {
+            let scope = row.scope.clone();
+            let work = RowWork::new(row, &self.ledger, &self.check, &self.options, &held.slots, &held.halt);
+            if let Some(work) = work {
+                held.spawn(scope, work);
+            }
+        }
+    }
+}
+
+/// The rows that a run holds by lease, each with the task that works on it. Dropped, it aborts them all.
+struct Held {
+    rows: JoinSet<RowOutcome>,
+    scopes: HashMap<Id, Scope>,
+    concurrency: usize,
+    slots: Arc<Semaphore>,
+    /// Tells the rows to come to their end.
+    halt: Stop,
+}
+
+impl Held {
+    fn new(concurrency: usize) -> Self {
+        let slots = Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS)));
+        Self { rows: JoinSet::new(), scopes: HashMap::new(), concurrency, slots, halt: Stop::new() }
+    }
+
+    /// Whether a slot would be idle without another claim.
+    fn wants_more(&self) -> bool {
+        !self.halt.is_requested() && self.rows.len() < self.concurrency
+    }
+
+    fn halt(&self, observer: &dyn Observer) {
+        self.halt.request();
+        observer.on_event(&Event::Stopping { rows: self.rows.len() });
+    }
+
+    fn spawn(&mut self, scope: Scope, work: RowWork) {
+        let task = self.rows.spawn(work.run());
+        self.scopes.insert(task.id(), scope);
+    }
+
+    /// The next row that is finished; none if none is held.
+    async fn next(&mut self) -> Option<(Scope, RowOutcome)> {
+        loop {
+            let (id, outcome) = match self.rows.join_next_with_id().await? {
+                Ok(finished) => finished,
+                Err(error) => (error.id(), ended_without_outcome(&error)),
+            };
+            if let Some(scope) = self.scopes.remove(&id) {
+                return Some((scope, outcome));
+            }
+        }
+    }
+}
+
+/// A check's panic is that check's failure; this is a panic of the store or our own.
+fn ended_without_outcome(error: &JoinError) -> RowOutcome {
+    let what = if error.is_panic() { "panicked" } else { "was aborted" };
+    let message = format!("the work on the row {what}; the row is claimed again when its lease has run out");
+    RowOutcome::Unsettled(StoreError::new(StoreCode::OutcomeUnknown, message).into())
+}
+
+/// Whether the other rows would meet the same failure.
+fn is_store_down(error: &Error) -> bool {
+    match error {
+        Error::Refused(_) => false,
+        Error::Store(error) => !matches!(error.code, StoreCode::Busy | StoreCode::OutcomeUnknown),
+    }
+}
