@@ -115,7 +115,7 @@ struct Player<'f> {
 
 impl Player<'_> {
     fn scope(&self, scope: u8) -> Scope {
-        let kind = if scope % 2 == 0 { Kind::Embedding } else { Kind::Retrieval };
+        let kind = if scope.is_multiple_of(2) { Kind::Embedding } else { Kind::Retrieval };
         self.spaces[usize::from(scope / 2)].scope(kind)
     }
 

@@ -14,6 +14,7 @@ use crate::time::Timestamp;
 
 /// What a store is to write.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a decision boxes its change")]
 pub enum Change {
     /// Append a candidate.
     Append(Append),

@@ -151,7 +151,7 @@ macro_rules! uuid_id {
             type Err = ArgumentError;
 
             fn from_str(text: &str) -> Result<Self, ArgumentError> {
-                Ok(Self::try_from(parse_uuid($field, text)?)?)
+                parse_uuid($field, text)?.try_into().map_err(ArgumentError::from)
             }
         }
 

@@ -42,13 +42,15 @@ macro_rules! suite {
         #[macro_export]
         macro_rules! conformance_tests {
             ($d builder:expr) => {
+                fn store_builder() -> impl $d crate::StoreBuilder {
+                    $d builder
+                }
+
                 $(mod $module {
-                    #[allow(unused_imports)]
-                    use super::*;
                     $(
                         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                         async fn $name() {
-                            let fixture = $d crate::Fixture::new(&$d builder).await;
+                            let fixture = $d crate::Fixture::new(&super::store_builder()).await;
                             $d crate::$module::$name(&fixture).await;
                         }
                     )*

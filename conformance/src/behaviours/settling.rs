@@ -312,7 +312,7 @@ pub async fn backfills_are_counted_listed_and_pruned(fx: &Fixture) {
     assert_eq!(listed(in_state(BackfillStatus::Queued)).await, [queued]);
     assert_eq!(listed(in_state(BackfillStatus::Running)).await, [running]);
     let with_code = |code: &str| BackfillFilter { code: Some(code.to_owned()), ..BackfillFilter::default() };
-    assert_eq!(listed(with_code("CODE")).await, [failed.clone()]);
+    assert_eq!(listed(with_code("CODE")).await, std::slice::from_ref(&failed));
     assert_eq!(listed(with_code("OTHER")).await, []);
     let page = fx.ledger.list(&BackfillFilter::default(), None, limit(3)).await.unwrap();
     assert_eq!(page.items.len(), 3);

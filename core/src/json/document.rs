@@ -43,6 +43,9 @@ pub(crate) enum Node<'a> {
     Refused,
 }
 
+/// An order of keys other than RFC 8785's.
+type KeyComparison<'o> = &'o dyn Fn(&str, &str) -> Ordering;
+
 /// A container whose end has not been read yet.
 struct Open<'a> {
     is_object: bool,
@@ -128,11 +131,11 @@ impl<'a> Document<'a> {
     /// The text with the members of every object in another order than RFC 8785's; members that compare equal
     /// stay in canonical order.
     #[cfg(feature = "legacy-key-order")]
-    pub(crate) fn text_ordered_by(&self, order: &dyn Fn(&str, &str) -> Ordering) -> String {
+    pub(crate) fn text_ordered_by(&self, order: KeyComparison<'_>) -> String {
         self.write(&self.root, Some(order))
     }
 
-    fn write(&self, node: &Node<'a>, order: Option<&dyn Fn(&str, &str) -> Ordering>) -> String {
+    fn write(&self, node: &Node<'a>, order: Option<KeyComparison<'_>>) -> String {
         let mut out = String::with_capacity(64 + self.entries.len() * 16);
         let mut open: Vec<Writing<'_, 'a>> = Vec::new();
         let mut next = Some(node);
@@ -182,7 +185,7 @@ struct Writing<'d, 'a> {
 }
 
 impl<'d, 'a> Writing<'d, 'a> {
-    fn new(children: &'d [Entry<'a>], is_object: bool, order: Option<&dyn Fn(&str, &str) -> Ordering>) -> Self {
+    fn new(children: &'d [Entry<'a>], is_object: bool, order: Option<KeyComparison<'_>>) -> Self {
         let reordered = order.filter(|_| is_object).map(|order| {
             let key = |at: &usize| children.get(*at).map_or("", |entry| entry.key.as_ref());
             let mut positions: Vec<usize> = (0..children.len()).collect();

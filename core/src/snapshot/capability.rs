@@ -25,6 +25,7 @@ pub struct Capability {
 
 /// What a capability snapshot says.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each revision, never many")]
 pub enum CapabilityContent {
     /// A JSON object of somebody else's making.
     FreeForm,

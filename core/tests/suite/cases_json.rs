@@ -1,9 +1,7 @@
 //! Group 1 of the cases: canonical JSON and digest.
 
-mod shared;
-
+use crate::testdata::{case, texts};
 use serde_json::Value;
-use shared::{case, texts};
 use space_profiles_core::json::{Limits, canonicalize, digest};
 
 fn canonical(text: &str) -> String {

@@ -1,15 +1,13 @@
 //! Rows that knowledge-fs digested over keys in `localeCompare` order.
-#![cfg(feature = "legacy-key-order")]
 
-mod shared;
-
+use crate::testdata;
 use space_profiles_core::json::{Limits, digest};
 use space_profiles_core::{Digest, KeyOrder, stored_key_order};
 
 #[test]
 fn stored_digests_of_the_original_are_recognised_under_their_locale() {
     let mut differing = 0;
-    for pair in shared::read("vectors/stablejson_vs_jcs.json")["pairs"].as_array().unwrap() {
+    for pair in testdata::read("vectors/stablejson_vs_jcs.json")["pairs"].as_array().unwrap() {
         let (kind, input) = (&pair["kind"], pair["input"].as_str().unwrap());
         let text = |member: &str| pair[member].as_str().unwrap_or_else(|| panic!("{kind}: no {member}"));
         let canonical: Digest = text("jcsSha256").parse().unwrap();
@@ -44,7 +42,7 @@ fn stored_digests_of_the_original_are_recognised_under_their_locale() {
 
 #[test]
 fn typed_capabilities_of_cs_sk_and_uz_are_recognised() {
-    for vector in shared::read("vectors/profile_snapshots.json")["vectors"].as_array().unwrap() {
+    for vector in testdata::read("vectors/profile_snapshots.json")["vectors"].as_array().unwrap() {
         let input = vector["input"].as_str().unwrap();
         for (locale, stored) in vector["originalStableJsonSha256"].as_object().unwrap() {
             let order = stored_key_order(input.as_bytes(), stored.as_str().unwrap().parse().unwrap());

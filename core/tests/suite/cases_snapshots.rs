@@ -1,9 +1,8 @@
 //! Group 3 of the cases (and those of group 2 that need no store): snapshot validation.
 
-mod shared;
-
+use crate::testdata;
+use crate::testdata::{case, texts};
 use serde_json::{Value, json};
-use shared::{case, texts};
 use space_profiles_core::snapshot::{Capability, Snapshot, parse_legacy, validate};
 use space_profiles_core::{Kind, Report};
 
@@ -358,7 +357,7 @@ fn a_snapshot_has_a_size() {
 
 #[test]
 fn typed_capabilities_of_the_vectors_are_valid_and_keep_their_digest() {
-    let vectors = shared::read("vectors/profile_snapshots.json");
+    let vectors = testdata::read("vectors/profile_snapshots.json");
     let mut seen = 0;
     for vector in vectors["vectors"].as_array().unwrap() {
         let (id, input) = (vector["id"].as_str().unwrap(), vector["input"].as_str().unwrap());

@@ -1,9 +1,7 @@
-//! Digests and verdicts do not depend on the features that another crate switches on in serde_json. This file
-//! is also a test of `feature-independence`, which switches on those that did harm.
+//! Digests and verdicts do not depend on the features that another crate switches on in serde_json. Here
+//! they are off; `feature-independence` runs the same tests with them on.
 
-mod shared;
-
-use shared::case;
+use crate::testdata::case;
 use space_profiles_core::Kind;
 use space_profiles_core::json::{Limits, canonicalize, digest};
 use space_profiles_core::snapshot::validate;

@@ -1,7 +1,6 @@
 //! Vector space ids and capability digests against the worked material of the vectors.
 
-mod shared;
-
+use crate::testdata;
 use serde_json::Value;
 use space_profiles_core::snapshot::{
     Capability, DistanceMetric, InputModalities, ModelKind, Observation, Snapshot, VectorSpaceId,
@@ -9,7 +8,7 @@ use space_profiles_core::snapshot::{
 use space_profiles_core::{Dimension, Kind, RevisionNumber};
 
 fn vector(id: &str) -> Value {
-    let vectors = shared::read("vectors/profile_snapshots.json");
+    let vectors = testdata::read("vectors/profile_snapshots.json");
     vectors["vectors"].as_array().unwrap().iter().find(|vector| vector["id"] == id).unwrap().clone()
 }
 

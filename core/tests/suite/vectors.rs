@@ -1,13 +1,12 @@
 //! Every vector of `testdata/vectors`: canonical text, digest or refusal.
 
-mod shared;
-
+use crate::testdata;
 use serde_json::Value;
 use space_profiles_core::Digest;
 use space_profiles_core::json::{self, Limits, number_text};
 
 fn vectors(file: &str, list: &str) -> Vec<Value> {
-    let vectors = shared::read(&format!("vectors/{file}"))[list].as_array().unwrap().clone();
+    let vectors = testdata::read(&format!("vectors/{file}"))[list].as_array().unwrap().clone();
     assert!(!vectors.is_empty(), "{file} has no {list}");
     vectors
 }
