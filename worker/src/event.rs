@@ -63,7 +63,7 @@ pub enum RowOutcome {
     Released,
     /// Another worker may own the row; the work on it was dropped.
     LeaseLost,
-    /// The outcome could not be stored; the row is claimed again when its lease has run out.
+    /// The outcome could not be stored; the row is claimed again, at the latest when its lease has run out.
     Unsettled(Error),
 }
 

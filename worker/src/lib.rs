@@ -9,6 +9,7 @@ mod catalog;
 mod check;
 mod event;
 mod options;
+mod patience;
 mod row;
 mod stop;
 mod summary;

@@ -10,7 +10,7 @@ use space_profiles_core::snapshot::{
 };
 use space_profiles_core::{
     Backfill, BackfillState, Error, Failure, FailureCode, FailureMessage, Fence, Issue, Ledger, Refusal, Severity,
-    StoreCode, StoreError, Timestamp,
+    Timestamp,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
@@ -19,6 +19,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, tim
 use crate::check::{CheckCode, CheckError, CheckRequest, ModelCheck};
 use crate::event::RowOutcome;
 use crate::options::WorkerOptions;
+use crate::patience::{Patience, is_store_down};
 use crate::stop::Stop;
 
 const PROFILE_INVALID: &str = "LEGACY_PROFILE_INVALID";
@@ -75,7 +76,13 @@ impl RowWork {
         match self.settle().await {
             Ok(outcome) => outcome,
             Err(Error::Refused(Refusal::LeaseLost)) => RowOutcome::LeaseLost,
-            Err(error) => RowOutcome::Unsettled(error),
+            Err(error) => {
+                if is_store_down(&error) {
+                    // It ends the run. If this works all the same, nobody has to wait for the lease to run out.
+                    let _ = self.ledger.release(&self.fence).await;
+                }
+                RowOutcome::Unsettled(error)
+            }
         }
     }
 
@@ -242,26 +249,6 @@ fn vouched(error: CheckError) -> CheckError {
     match error.code {
         CheckCode::Failed => CheckError::new(CheckCode::Failed, CHECK_FAILED),
         _ => error,
-    }
-}
-
-/// How often and how long to wait before an outcome is stored again that a busy store did not take. A repeat is
-/// safe: the ledger recognises its own work.
-struct Patience(std::array::IntoIter<Duration, 2>);
-
-impl Patience {
-    fn new() -> Self {
-        Self([Duration::from_millis(100), Duration::from_millis(400)].into_iter())
-    }
-
-    /// Waits, if `error` may pass by itself; false if it will not, or not soon.
-    async fn outlasts(&mut self, error: &Error) -> bool {
-        let Error::Store(StoreError { code: StoreCode::Busy | StoreCode::OutcomeUnknown, .. }) = error else {
-            return false;
-        };
-        let Some(wait) = self.0.next() else { return false };
-        sleep(wait).await;
-        true
     }
 }
 

@@ -1,13 +1,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use space_profiles_core::{Claimed, Error, Ledger, PageLimit, Scope, SpaceFilter, StoreCode, StoreError};
+use space_profiles_core::{
+    Claimed, Discovery, Error, Ledger, PageLimit, Scope, Space, SpaceFilter, StoreCode, StoreError,
+};
 use tokio::sync::Semaphore;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::check::ModelCheck;
 use crate::event::{Event, Observer, RowOutcome};
 use crate::options::WorkerOptions;
+use crate::patience::{Patience, is_store_down};
 use crate::row::RowWork;
 use crate::stop::Stop;
 use crate::summary::{DiscoverySummary, FailedItem, Summary, Tally};
@@ -40,7 +43,7 @@ impl Worker {
         let mut found = DiscoverySummary::default();
         let mut after = None;
         while !stop.is_requested() {
-            let page = self.ledger.discover(after.as_ref(), PageLimit::LAST, filter).await?;
+            let page = self.discover_page(after.as_ref(), filter).await?;
             found.scanned += page.scanned as u64;
             found.created += page.created.len() as u64;
             found.installed += page.installed as u64;
@@ -128,9 +131,25 @@ impl Worker {
         store_failure.map_or(Ok(()), Err)
     }
 
+    async fn discover_page(&self, after: Option<&Space>, filter: &SpaceFilter) -> Result<Discovery, Error> {
+        let mut patience = Patience::new();
+        loop {
+            match self.ledger.discover(after, PageLimit::LAST, filter).await {
+                Err(error) if patience.outlasts(&error).await => {}
+                page => return page,
+            }
+        }
+    }
+
     async fn claim(&self, filter: &SpaceFilter) -> Result<Claimed, Error> {
         let options = &self.options;
-        self.ledger.claim(&options.worker, options.batch, options.lease, filter).await
+        let mut patience = Patience::new();
+        loop {
+            match self.ledger.claim(&options.worker, options.batch, options.lease, filter).await {
+                Err(error) if patience.outlasts(&error).await => {}
+                claimed => return claimed,
+            }
+        }
     }
 
     fn take(&self, claimed: Claimed, held: &mut Held, observer: &dyn Observer, tally: &mut Tally) {
@@ -203,12 +222,4 @@ fn ended_without_outcome(error: &JoinError) -> RowOutcome {
     let what = if error.is_panic() { "panicked" } else { "was aborted" };
     let message = format!("the work on the row {what}; the row is claimed again when its lease has run out");
     RowOutcome::Unsettled(StoreError::new(StoreCode::OutcomeUnknown, message).into())
-}
-
-/// Whether the other rows would meet the same failure.
-fn is_store_down(error: &Error) -> bool {
-    match error {
-        Error::Refused(_) => false,
-        Error::Store(error) => !matches!(error.code, StoreCode::Busy | StoreCode::OutcomeUnknown),
-    }
 }

@@ -1,0 +1,1 @@
+//! The files of `examples/` do what README says of them.
