@@ -1,0 +1,104 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::json;
+use space_profiles_core::decide::Imported;
+use space_profiles_core::json::Limits;
+use space_profiles_core::{Error, ImportLine, Issue, Kind, Space};
+use space_profiles_worker::Stop;
+
+use super::interrupt::stop_on_signal;
+use super::progress::Progress;
+use crate::exit::{Ending, Failure};
+use crate::input::{Line, Lines};
+use crate::output::json::FailedDocument;
+use crate::output::{tables, Output};
+use crate::store::Opened;
+
+/// What became of a file's lines.
+#[derive(Default)]
+pub(super) struct ImportedFile {
+    /// Manifests that were added or replaced.
+    pub(super) imported: u64,
+    /// Manifests that were there already.
+    pub(super) unchanged: u64,
+    /// Lines that were not imported.
+    pub(super) failed: Vec<FailedDocument>,
+    /// The spaces of the file, with the kinds for which their manifests have something.
+    pub(super) spaces: BTreeMap<Space, Vec<Kind>>,
+    /// Whether the rest of the file was left.
+    pub(super) was_interrupted: bool,
+}
+
+pub(super) async fn run(store: &Opened, file: &Path, output: Output) -> Result<Ending, Failure> {
+    let imported = import(store, file, &stop_on_signal()).await?;
+    output.either(
+        || json!({"imported": imported.imported, "unchanged": imported.unchanged, "failed": imported.failed}),
+        || {
+            let counts = [
+                ("manifests imported", imported.imported),
+                ("unchanged", imported.unchanged),
+                ("failed", imported.failed.len() as u64),
+            ];
+            let counts = tables::counts(&counts);
+            match imported.failed.as_slice() {
+                [] => counts,
+                failed => format!("{counts}\n{}", tables::failed(failed)),
+            }
+        },
+    )?;
+    if imported.was_interrupted {
+        return Ok(Ending::Interrupted);
+    }
+    Ok(Ending::unless_any(!imported.failed.is_empty()))
+}
+
+/// Imports every line that can be: a bad one is noted with its number, and the rest goes on.
+pub(super) async fn import(store: &Opened, file: &Path, stop: &Stop) -> Result<ImportedFile, Failure> {
+    let mut lines = Lines::open(file)?;
+    let progress = Progress::counting("lines imported");
+    let mut found = ImportedFile::default();
+    while let Some(line) = lines.next(Limits::ANY.bytes)? {
+        if stop.is_requested() {
+            found.was_interrupted = true;
+            break;
+        }
+        import_line(store, &line, &mut found).await?;
+        progress.at(line.number);
+    }
+    Ok(found)
+}
+
+async fn import_line(store: &Opened, line: &Line, found: &mut ImportedFile) -> Result<(), Failure> {
+    let parsed = match ImportLine::parse(&line.bytes) {
+        Ok(parsed) => parsed,
+        Err(issues) => {
+            found.failed.push(unreadable(line.number, issues));
+            return Ok(());
+        }
+    };
+    match store.registry.import(&parsed).await {
+        Ok(outcome) => match outcome.value {
+            Imported::Added | Imported::Replaced => found.imported += 1,
+            Imported::Unchanged => found.unchanged += 1,
+        },
+        Err(Error::Refused(refusal)) => found.failed.push(FailedDocument {
+            scope: Some(parsed.space.to_string()),
+            line: Some(line.number),
+            code: refusal.code().to_owned(),
+            message: refusal.to_string(),
+            issues: Vec::new(),
+        }),
+        Err(error) => return Err(error.into()),
+    }
+    found.spaces.insert(parsed.space, parsed.profiles);
+    Ok(())
+}
+
+fn unreadable(number: u64, issues: Vec<Issue>) -> FailedDocument {
+    let (code, message) = match issues.first() {
+        Some(first) => (first.code.as_str(), first.to_string()),
+        None => ("JSON_INVALID", "the line cannot be read".to_owned()),
+    };
+    FailedDocument { scope: None, line: Some(number), code: code.to_owned(), message, issues }
+}

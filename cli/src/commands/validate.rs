@@ -1,0 +1,37 @@
+use std::io::Write as _;
+use std::path::Path;
+
+use space_profiles_core::json::{self, Limits};
+use space_profiles_core::snapshot;
+use space_profiles_core::Kind;
+
+use crate::exit::{Ending, Failure};
+use crate::input;
+use crate::output::{tables, Output};
+
+pub(super) fn validate(file: &Path, kind: Kind, output: Output) -> Result<Ending, Failure> {
+    let text = input::read(file, Limits::SNAPSHOT.bytes)?;
+    let report = snapshot::validate(kind, &text);
+    output.either(|| &report, || tables::report(&report))?;
+    Ok(Ending::unless_any(!report.is_valid()))
+}
+
+pub(super) fn digest(file: &Path) -> Result<Ending, Failure> {
+    let text = input::read(file, Limits::ANY.bytes)?;
+    let digest = json::digest(&text, Limits::ANY).map_err(|error| refused(file, error))?;
+    writeln!(std::io::stdout().lock(), "{digest}")?;
+    Ok(Ending::Done)
+}
+
+pub(super) fn canonical(file: &Path) -> Result<Ending, Failure> {
+    let text = input::read(file, Limits::ANY.bytes)?;
+    let canonical = json::canonicalize(&text, Limits::ANY).map_err(|error| refused(file, error))?;
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(canonical.as_bytes())?;
+    stdout.flush()?;
+    Ok(Ending::Done)
+}
+
+fn refused(file: &Path, error: json::JsonError) -> Failure {
+    Failure::Json { file: input::name(file), error }
+}

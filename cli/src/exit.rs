@@ -1,0 +1,107 @@
+//! Why a command failed, and with which code the process ends.
+
+use space_profiles_core::json::JsonError;
+use space_profiles_core::{ArgumentError, Error, Refusal, StoreError};
+
+/// What a command comes to when it did what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Everything is well.
+    Done,
+    /// It came to its end, but an item failed, or what was looked at is not valid.
+    ItemsFailed,
+    /// It was interrupted and handed back what it had claimed.
+    Interrupted,
+}
+
+impl Ending {
+    pub(crate) const fn unless_any(failed: bool) -> Self {
+        if failed { Self::ItemsFailed } else { Self::Done }
+    }
+
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::ItemsFailed => 1,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command failed as a whole.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Operation(#[from] Error),
+    #[error("{file}: {error}")]
+    Json { file: String, error: JsonError },
+    #[error("{message}")]
+    Usage { message: String },
+    #[error("{message}")]
+    Other { code: &'static str, message: String },
+    /// The reader of our output went away.
+    #[error("the output was closed")]
+    ClosedOutput,
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Operation(refusal.into())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Operation(error.into())
+    }
+}
+
+impl From<ArgumentError> for Failure {
+    fn from(error: ArgumentError) -> Self {
+        Self::Operation(error.into())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// Errors of writing to standard output; those of reading name their file.
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::ClosedOutput,
+            _ => Self::Other { code: "OUTPUT_FAILED", message: format!("the output could not be written: {error}") },
+        }
+    }
+}
+
+impl Failure {
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Operation(error) => error.code(),
+            Self::Json { error, .. } => error.code(),
+            Self::Usage { .. } => "USAGE",
+            Self::Other { code, .. } => code,
+            Self::ClosedOutput => "OUTPUT_FAILED",
+        }
+    }
+
+    /// The code with which the process ends.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage { .. } => 2,
+            Self::ClosedOutput => 0,
+            _ => exit_code(self.code()),
+        }
+    }
+}
+
+/// The exit code of a command that is refused as a whole.
+fn exit_code(code: &str) -> u8 {
+    match code {
+        "HEAD_CONFLICT" | "CANDIDATE_EXISTS" | "REVISION_CONFLICT" | "LEASE_LOST" => 3,
+        "PROFILE_NOT_FOUND" | "REVISION_NOT_FOUND" | "SPACE_NOT_FOUND" | "BACKFILL_NOT_FOUND" => 4,
+        _ if code.starts_with("STORE_") => 5,
+        "EMBEDDING_DIMENSION_INVALID" => 5,
+        _ if code.starts_with("MODEL_") => 5,
+        _ => 1,
+    }
+}

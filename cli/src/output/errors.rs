@@ -1,0 +1,93 @@
+//! Errors: for people with what to do next, for scripts as JSON.
+
+use std::io::Write as _;
+
+use serde_json::{json, Map, Value};
+use space_profiles_core::{Error, Issue, Refusal};
+
+use crate::exit::Failure;
+
+/// Prints why a command failed, to standard error.
+pub(crate) fn print(failure: &Failure, is_json: bool) {
+    if matches!(failure, Failure::ClosedOutput) {
+        return;
+    }
+    let text = if is_json { document(failure).to_string() } else { sentence(failure) };
+    // Nobody is left to be told of an error here.
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+fn document(failure: &Failure) -> Value {
+    let mut error = Map::new();
+    error.insert("code".to_owned(), json!(failure.code()));
+    error.insert("message".to_owned(), json!(failure.to_string()));
+    match failure {
+        Failure::Operation(Error::Refused(refusal)) => error.extend(details(refusal)),
+        Failure::Json { error: fault, .. } => {
+            error.insert("path".to_owned(), json!(fault.pointer.as_str()));
+        }
+        _ => {}
+    }
+    json!({ "error": error })
+}
+
+/// What belongs to a code. Null stands for none.
+fn details(refusal: &Refusal) -> Map<String, Value> {
+    let details = match refusal {
+        Refusal::HeadConflict { expected, actual } => json!({"expected": expected, "actual": actual}),
+        Refusal::RevisionConflict { expected, actual } => json!({"expected": expected, "actual": actual}),
+        Refusal::CandidateExists { revision } => json!({"revision": revision}),
+        Refusal::NotCandidate { state, .. } | Refusal::NotRestorable { state, .. } => json!({"state": state}),
+        Refusal::NotFailed(state) => json!({"state": state}),
+        Refusal::SnapshotInvalid { issues } => json!({"issues": issues}),
+        Refusal::ArgumentInvalid(error) => json!({"field": error.field}),
+        Refusal::OfKind { kind, refusal } => {
+            let mut inner = details(refusal);
+            inner.insert("kind".to_owned(), json!(kind));
+            return inner;
+        }
+        _ => return Map::new(),
+    };
+    match details {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+fn sentence(failure: &Failure) -> String {
+    use owo_colors::OwoColorize as _;
+    let error = "error:".red();
+    let error = error.bold();
+    let code = format!("({})", failure.code());
+    let code = code.dimmed();
+    match failure {
+        Failure::Operation(Error::Refused(Refusal::SnapshotInvalid { issues })) => {
+            format!("{error} the snapshot is not valid {code}\n{}", listed(issues))
+        }
+        _ => match next_step(failure) {
+            Some(step) => format!("{error} {failure} {code}\n  {step}"),
+            None => format!("{error} {failure} {code}"),
+        },
+    }
+}
+
+fn listed(issues: &[Issue]) -> String {
+    let lines: Vec<String> = issues.iter().map(|issue| format!("  {issue}")).collect();
+    lines.join("\n")
+}
+
+/// What to do about an error, where its sentence does not say it.
+fn next_step(failure: &Failure) -> Option<&'static str> {
+    Some(match failure.code() {
+        "HEAD_CONFLICT" => "`space-profiles show SCOPE` shows what is active now",
+        "CANDIDATE_EXISTS" => "`space-profiles activate SCOPE N --expect M` or `space-profiles fail SCOPE N …`",
+        "REVISION_CONFLICT" => "set the snapshot's `revision` to the expected number; `space-profiles log SCOPE` lists the scope's",
+        "ADOPTION_PENDING" => "`space-profiles backfill run --catalog FILE` adopts it; `--ignore-legacy` leaves it",
+        "NO_CHANGE" => "`--allow-unchanged` makes a revision all the same",
+        "NOT_CANDIDATE" => "`space-profiles restore SCOPE N --expect M` rolls back to a revision that was active once",
+        "SNAPSHOT_CORRUPT" | "HEAD_INVALID" => "`space-profiles audit` lists what is broken",
+        "BACKFILL_NOT_FOUND" => "`space-profiles backfill list` lists what there is",
+        "STORE_BUSY" => "somebody else holds the store; try again, or give `?busy_timeout_ms=N` in the store's URL",
+        _ => return None,
+    })
+}
