@@ -16,6 +16,30 @@ use crate::stop::Stop;
 use crate::summary::{DiscoverySummary, FailedItem, Summary, Tally};
 
 /// Works off the ledger. Any number of workers, in any number of processes, may do so at the same time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use space_profiles_core::{Clock, OsDraw, Registry, SpaceFilter, Timestamp, WorkerId, memory::MemoryStore};
+/// use space_profiles_worker::{Catalog, Stop, Worker, WorkerOptions};
+///
+/// struct Noon;
+/// impl Clock for Noon {
+///     fn now(&self) -> Timestamp {
+///         Timestamp::from_micros(1_783_944_000_000_000)
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::new(Arc::new(MemoryStore::new(Arc::new(Noon))), Arc::new(OsDraw));
+/// let catalog = Catalog::read("../examples/models.toml".as_ref())?;
+/// let options = WorkerOptions::new(WorkerId::new("host-17/4711")?);
+/// let worker = Worker::new(registry.ledger(), Arc::new(catalog), options);
+/// let summary = worker.run(&SpaceFilter::All, &(), &Stop::new()).await?;
+/// assert_eq!(summary.pending, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Worker {
     ledger: Ledger,

@@ -1,6 +1,6 @@
 //! A store that fails when it is told to.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use space_profiles_core::memory::MemoryStore;
 use space_profiles_core::{
@@ -34,7 +34,8 @@ impl FaultyStore {
     }
 
     fn fault(&self, call: &Call<'_>) -> Result<(), StoreError> {
-        let mut faults = self.faults.lock().unwrap();
+        // A test may want the store to panic.
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         faults(call).map_or(Ok(()), |code| Err(StoreError::new(code, "as the test wants it")))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use space_profiles_core::{
     BackfillStatus, Change, Lease, LeaseToken, PageLimit, SpaceFilter, Span, StoreCode, WorkerId,
 };
-use space_profiles_worker::{CheckCode, ModelCheck, Stop, Summary, Worker};
+use space_profiles_worker::{CheckCode, CheckError, ModelCheck, Stop, Summary, Worker};
 use tokio::time::Instant;
 
 use crate::faulty::{Call, FaultyStore};
@@ -178,6 +178,17 @@ async fn ot_86_what_a_provider_says_in_an_unknown_failure_is_not_stored() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_row_that_becomes_due_while_others_are_checked_belongs_to_the_same_run() {
+    let world = with_spaces(2).await;
+    let check = Scripted::new(|_, before| match before {
+        0 => (seconds(0), Err(CheckError::new(CheckCode::Unavailable, "the endpoint answered 503"))),
+        _ => (seconds(20), Ok(8)),
+    });
+    let summary = run(&world.worker(&check)).await;
+    assert_eq!((summary.installed, summary.pending, check.calls()), (2, 0, 3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_more_checks_run_at_a_time_than_allowed() {
     for concurrency in [1, 3] {
         let world = with_spaces(20).await;
@@ -240,6 +251,22 @@ async fn a_row_that_a_busy_store_does_not_take_is_told_and_loses_no_other() {
 
     tokio::time::advance(seconds(31)).await;
     assert_eq!(run(&world.worker(&Scripted::at_once(8))).await.installed, 1, "its lease has run out");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_over_one_row_loses_no_other() {
+    let world = with_spaces(3).await;
+    let space = World::space(0);
+    let registry = FaultyStore::registry(&world.store, move |call| {
+        if let Call::Apply(Change::Install(install)) = call {
+            assert_ne!(install.revision.scope.space, space);
+        }
+        None
+    });
+    let worker = Worker::new(registry.ledger(), Scripted::at_once(8), options("one"));
+    let summary = run(&worker).await;
+    assert_eq!((summary.installed, summary.pending), (2, 1));
+    assert_eq!((summary.failed.len(), summary.failed[0].code.as_str()), (1, "STORE_OUTCOME_UNKNOWN"));
 }
 
 #[tokio::test(start_paused = true)]
