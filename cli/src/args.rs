@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use space_profiles_core::{
-    BackfillStatus, FailureCode, FailureMessage, Kind, PageLimit, RevisionNumber, Scope, Space, SubjectId, TenantId,
-    Timestamp,
+    BackfillStatus, FailureCode, FailureMessage, Kind, PageLimit, RevisionNumber, Scope, Space, SubjectId,
+    TenantId, Timestamp,
 };
 
 /// Change the embedding model or the retrieval settings of a knowledge space without breaking its search.
@@ -233,7 +233,9 @@ Interrupt it whenever you like: it hands back what it had claimed, and the next 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SpaceCommand {
     /// Add a space.
-    #[command(after_help = "Example:\n  space-profiles space add acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40 --name Handbook")]
+    #[command(
+        after_help = "Example:\n  space-profiles space add acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40 --name Handbook"
+    )]
     Add {
         /// The space.
         space: Space,
@@ -249,7 +251,9 @@ pub(crate) enum SpaceCommand {
         tenant: Option<TenantId>,
     },
     /// Delete a space with all its profiles, backfills and its manifest.
-    #[command(after_help = "Example:\n  space-profiles space delete acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40 --yes")]
+    #[command(
+        after_help = "Example:\n  space-profiles space delete acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40 --yes"
+    )]
     Delete {
         /// The space.
         space: Space,

@@ -67,7 +67,9 @@ impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::ClosedOutput,
-            _ => Self::Other { code: "OUTPUT_FAILED", message: format!("the output could not be written: {error}") },
+            _ => {
+                Self::Other { code: "OUTPUT_FAILED", message: format!("the output could not be written: {error}") }
+            }
         }
     }
 }

@@ -27,8 +27,9 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
             .map(Location::Sqlite)
             .map_err(|error| Failure::Usage { message: error.to_string() }),
         "postgres" | "postgresql" => Err(Failure::Usage {
-            message: "expected a store that this build knows, found `postgres:`, which it lacks; use `sqlite:PATH`"
-                .to_owned(),
+            message:
+                "expected a store that this build knows, found `postgres:`, which it lacks; use `sqlite:PATH`"
+                    .to_owned(),
         }),
         _ => Err(Failure::Usage {
             message: "expected --store to be `sqlite:PATH` or `sqlite::memory:`, found another scheme".to_owned(),

@@ -10,7 +10,7 @@ use super::interrupt::stop_on_signal;
 use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::output::json::FailedDocument;
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 use crate::store::{self, Opened};
 
 /// How many spaces one filter may name.

@@ -4,7 +4,7 @@ use space_profiles_core::{PageLimit, Severity, Space};
 use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::output::json::FindingDocument;
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 use crate::store::Opened;
 
 /// Spaces to a page: each is read whole, with all its rows.
@@ -31,7 +31,9 @@ pub(super) async fn run(store: &Opened, output: Output) -> Result<Ending, Failur
         || json!({"checked": checked, "findings": findings.iter().map(FindingDocument::from).collect::<Vec<_>>()}),
         || match findings.is_empty() {
             true => format!("{checked} rows checked, nothing is broken"),
-            false => format!("{}\n{checked} rows checked, {} findings", tables::findings(&findings), findings.len()),
+            false => {
+                format!("{}\n{checked} rows checked, {} findings", tables::findings(&findings), findings.len())
+            }
         },
     )?;
     Ok(Ending::unless_any(findings.iter().any(|finding| finding.severity == Severity::Error)))

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use crate::args::BackfillCommand;
 use crate::exit::{Ending, Failure};
 use crate::output::json::{BackfillDocument, FailedDocument, SummaryDocument};
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 use crate::store::Opened;
 
 pub(super) async fn run(store: &Opened, command: BackfillCommand, output: Output) -> Result<Ending, Failure> {
@@ -108,8 +108,9 @@ async fn work(
     let filter = tenant.map_or(SpaceFilter::All, SpaceFilter::Tenant);
     let Some(file) = catalog_file else {
         return Err(Failure::Usage {
-            message: "expected --catalog FILE, which says what is known of the models; without it none can be checked"
-                .to_owned(),
+            message:
+                "expected --catalog FILE, which says what is known of the models; without it none can be checked"
+                    .to_owned(),
         });
     };
     let worker = worker(store, catalog(&file)?)?;
@@ -176,7 +177,11 @@ async fn retry(store: &Opened, scope: &Scope, output: Output) -> Result<Ending, 
     let backfill = store.ledger.retry(scope).await?;
     output.either(
         || BackfillDocument::from(&backfill),
-        || format!("the backfill of {scope} is queued again; `space-profiles backfill run --catalog FILE` works on it"),
+        || {
+            format!(
+                "the backfill of {scope} is queued again; `space-profiles backfill run --catalog FILE` works on it"
+            )
+        },
     )?;
     Ok(Ending::Done)
 }

@@ -2,7 +2,7 @@ use space_profiles_core::{PageLimit, RevisionNumber, Scope, Timestamp};
 
 use crate::exit::{Ending, Failure};
 use crate::output::json::{DiffDocument, LogDocument, ProfileDocument, RevisionDocument};
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 use crate::store::Opened;
 
 pub(super) async fn show(store: &Opened, scope: &Scope, output: Output) -> Result<Ending, Failure> {

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::input::{Line, Lines};
 use crate::output::json::FailedDocument;
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 use crate::store::Opened;
 
 /// What became of a file's lines.

@@ -17,7 +17,7 @@ pub(super) fn stop_on_signal() -> Stop {
 
 #[cfg(unix)]
 async fn signalled() {
-    use tokio::signal::unix::{signal, SignalKind};
+    use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut terminate) => tokio::select! {
             _ = tokio::signal::ctrl_c() => {}

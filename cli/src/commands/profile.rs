@@ -2,15 +2,15 @@ use serde_json::json;
 use space_profiles_core::decide::{RevisionEntry, Target};
 use space_profiles_core::json::Limits;
 use space_profiles_core::{
-    ActiveProfile, FailureCode, FailureMessage, Outcome, Proposal, Revision, RevisionId, RevisionNumber, Scope, Space,
-    SubjectId,
+    ActiveProfile, FailureCode, FailureMessage, Outcome, Proposal, Revision, RevisionId, RevisionNumber, Scope,
+    Space, SubjectId,
 };
 
 use crate::args::{Expectation, Proposing};
 use crate::exit::{Ending, Failure};
 use crate::input;
-use crate::output::json::{Answer, BothDocument, EntryDocument, ProfileDocument, RevisionDocument};
 use crate::output::Output;
+use crate::output::json::{Answer, BothDocument, EntryDocument, ProfileDocument, RevisionDocument};
 use crate::store::Opened;
 
 /// A proposal's texts, read from its files.
@@ -78,8 +78,12 @@ pub(super) async fn propose(store: &Opened, proposing: Proposing, output: Output
         || {
             let (number, state) = (outcome.value.number(), outcome.value.status());
             match outcome.replayed {
-                true => format!("revision {number} of {scope} had been proposed by this very command; it is {state} now"),
-                false => format!("revision {number} of {scope} is proposed; nothing uses it before it is activated"),
+                true => format!(
+                    "revision {number} of {scope} had been proposed by this very command; it is {state} now"
+                ),
+                false => {
+                    format!("revision {number} of {scope} is proposed; nothing uses it before it is activated")
+                }
             }
         },
     )?;

@@ -6,7 +6,7 @@ use space_profiles_core::{PageLimit, Space, TenantId};
 use crate::args::SpaceCommand;
 use crate::exit::{Ending, Failure};
 use crate::output::json::{Answer, SpaceDocument};
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 use crate::store::Opened;
 
 pub(super) async fn run(store: &Opened, command: SpaceCommand, output: Output) -> Result<Ending, Failure> {
@@ -20,10 +20,7 @@ pub(super) async fn run(store: &Opened, command: SpaceCommand, output: Output) -
 async fn add(store: &Opened, space: &Space, name: Option<&str>, output: Output) -> Result<Ending, Failure> {
     let outcome = store.registry.add_space(space, name).await?;
     let had = if outcome.replayed { "exists already" } else { "is added" };
-    output.either(
-        || Answer::new(&outcome, |row| SpaceDocument::from(row)),
-        || format!("space {space} {had}"),
-    )?;
+    output.either(|| Answer::new(&outcome, |row| SpaceDocument::from(row)), || format!("space {space} {had}"))?;
     Ok(Ending::Done)
 }
 

@@ -1,13 +1,13 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use space_profiles_core::Kind;
 use space_profiles_core::json::{self, Limits};
 use space_profiles_core::snapshot;
-use space_profiles_core::Kind;
 
 use crate::exit::{Ending, Failure};
 use crate::input;
-use crate::output::{tables, Output};
+use crate::output::{Output, tables};
 
 pub(super) fn validate(file: &Path, kind: Kind, output: Output) -> Result<Ending, Failure> {
     let text = input::read(file, Limits::SNAPSHOT.bytes)?;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use serde_json::{json, Map, Value};
+use serde_json::{Map, Value, json};
 use space_profiles_core::{Error, Issue, Refusal};
 
 use crate::exit::Failure;
@@ -81,13 +81,21 @@ fn next_step(failure: &Failure) -> Option<&'static str> {
     Some(match failure.code() {
         "HEAD_CONFLICT" => "`space-profiles show SCOPE` shows what is active now",
         "CANDIDATE_EXISTS" => "`space-profiles activate SCOPE N --expect M` or `space-profiles fail SCOPE N …`",
-        "REVISION_CONFLICT" => "set the snapshot's `revision` to the expected number; `space-profiles log SCOPE` lists the scope's",
-        "ADOPTION_PENDING" => "`space-profiles backfill run --catalog FILE` adopts it; `--ignore-legacy` leaves it",
+        "REVISION_CONFLICT" => {
+            "set the snapshot's `revision` to the expected number; `space-profiles log SCOPE` lists the scope's"
+        }
+        "ADOPTION_PENDING" => {
+            "`space-profiles backfill run --catalog FILE` adopts it; `--ignore-legacy` leaves it"
+        }
         "NO_CHANGE" => "`--allow-unchanged` makes a revision all the same",
-        "NOT_CANDIDATE" => "`space-profiles restore SCOPE N --expect M` rolls back to a revision that was active once",
+        "NOT_CANDIDATE" => {
+            "`space-profiles restore SCOPE N --expect M` rolls back to a revision that was active once"
+        }
         "SNAPSHOT_CORRUPT" | "HEAD_INVALID" => "`space-profiles audit` lists what is broken",
         "BACKFILL_NOT_FOUND" => "`space-profiles backfill list` lists what there is",
-        "STORE_BUSY" => "somebody else holds the store; try again, or give `?busy_timeout_ms=N` in the store's URL",
+        "STORE_BUSY" => {
+            "somebody else holds the store; try again, or give `?busy_timeout_ms=N` in the store's URL"
+        }
         _ => return None,
     })
 }

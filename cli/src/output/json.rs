@@ -297,7 +297,9 @@ pub(crate) struct BackfillDocument {
 impl From<&Backfill> for BackfillDocument {
     fn from(backfill: &Backfill) -> Self {
         let (worker_id, lease_expires_at) = match &backfill.state {
-            BackfillState::Running { worker, lease_expires_at, .. } => (Some(worker.clone()), Some(*lease_expires_at)),
+            BackfillState::Running { worker, lease_expires_at, .. } => {
+                (Some(worker.clone()), Some(*lease_expires_at))
+            }
             _ => (None, None),
         };
         let (completed_at, last_error) = match &backfill.state {

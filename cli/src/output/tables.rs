@@ -5,15 +5,15 @@ use comfy_table::{ContentArrangement, Table};
 use owo_colors::OwoColorize as _;
 use space_profiles_core::decide::RevisionEntry;
 use space_profiles_core::{
-    ActiveProfile, Backfill, BackfillState, Finding, Issue, ProfileDiff, Report, Revision, RevisionState, Severity,
-    SpaceRow, Timestamp,
+    ActiveProfile, Backfill, BackfillState, Finding, Issue, ProfileDiff, Report, Revision, RevisionState,
+    Severity, SpaceRow, Timestamp,
 };
 
 use super::json::{FailedDocument, SummaryDocument};
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     if !header.is_empty() {
         table.set_header(header);
     }
@@ -93,7 +93,8 @@ pub(crate) fn history(items: &[RevisionEntry]) -> String {
         match item {
             Ok(revision) => {
                 let identity = revision.snapshot.identity();
-                let activated = revision.state.activation().map_or_else(String::new, |activation| time(activation.at));
+                let activated =
+                    revision.state.activation().map_or_else(String::new, |activation| time(activation.at));
                 table.add_row([
                     revision.number().to_string(),
                     revision.status().to_string(),
@@ -169,7 +170,12 @@ pub(crate) fn report(report: &Report) -> String {
                 table.add_row(["vector space".to_owned(), id.to_string()]);
             }
             table.add_row(["digest".to_owned(), snapshot.digest().to_string()]);
-            parts.push(format!("{} {} snapshot, revision {}", "valid".green().bold(), report.kind, snapshot.revision()));
+            parts.push(format!(
+                "{} {} snapshot, revision {}",
+                "valid".green().bold(),
+                report.kind,
+                snapshot.revision()
+            ));
             parts.push(table.to_string());
         }
         None => parts.push(format!("{} {} snapshot", "not a valid".red().bold(), report.kind)),
