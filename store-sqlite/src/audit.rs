@@ -1,0 +1,101 @@
+//! Everything that belongs to a space, for the audit.
+
+use rusqlite::{Connection, params};
+use space_profiles_core::{BackfillRow, Kind, PageLimit, RevisionRow, Space, SpaceContent};
+
+use crate::error::JobError;
+use crate::load;
+use crate::pages::bound;
+use crate::rows::{self, Columns, ScopeKey, all, backfill_columns, revision_columns};
+
+pub(crate) fn page(
+    connection: &mut Connection,
+    after: Option<&Space>,
+    limit: PageLimit,
+) -> Result<Vec<SpaceContent>, JobError> {
+    let transaction = connection.transaction()?;
+    let spaces = owners(&transaction, after, limit)?;
+    spaces.into_iter().map(|space| content(&transaction, space)).collect()
+}
+
+/// Spaces that any table speaks of. Each leg walks its own index and stops at the limit.
+fn owners(connection: &Connection, after: Option<&Space>, limit: PageLimit) -> Result<Vec<Space>, JobError> {
+    const SQL: &str = "
+        SELECT tenant_id, knowledge_space_id FROM (
+          SELECT * FROM (
+            SELECT id AS knowledge_space_id, tenant_id FROM knowledge_spaces
+            WHERE (id, tenant_id) > (?1, ?2)
+            ORDER BY id, tenant_id LIMIT ?3
+          )
+          UNION
+          SELECT * FROM (
+            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_manifests
+            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
+            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+          )
+          UNION
+          SELECT * FROM (
+            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_profile_revisions
+            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
+            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+          )
+          UNION
+          SELECT * FROM (
+            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_profile_heads
+            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
+            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+          )
+          UNION
+          SELECT * FROM (
+            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_profile_backfills
+            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
+            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+          )
+        )
+        ORDER BY knowledge_space_id, tenant_id LIMIT ?3";
+    let (after_tenant, after_id) = bound(after);
+    all(connection, SQL, params![after_id, after_tenant, limit.get()], |row| {
+        Ok(Columns::of("knowledge_spaces", row).space("tenant_id", "id")?)
+    })
+}
+
+fn content(connection: &Connection, space: Space) -> Result<SpaceContent, JobError> {
+    let mut heads = Vec::new();
+    let mut revisions = Vec::new();
+    for kind in Kind::ALL {
+        let scope = space.scope(kind);
+        let key = ScopeKey::from(&scope);
+        heads.extend(load::head(connection, &key)?.map(|head| (kind, head)));
+        revisions.extend(revisions_of(connection, &key)?.into_iter().map(|row| (kind, row)));
+    }
+    Ok(SpaceContent {
+        row: load::space(connection, &space)?,
+        manifest: load::manifest(connection, &space)?,
+        heads,
+        revisions,
+        backfills: backfills_of(connection, &space)?,
+        space,
+    })
+}
+
+fn revisions_of(connection: &Connection, key: &ScopeKey<'_>) -> Result<Vec<RevisionRow>, JobError> {
+    let sql = concat!(
+        "SELECT ",
+        revision_columns!(),
+        " FROM knowledge_space_profile_revisions
+         WHERE tenant_id = ?1 AND knowledge_space_id = ?2 AND kind = ?3
+         ORDER BY revision"
+    );
+    all(connection, sql, params![key.tenant, key.space, key.kind], rows::revision)
+}
+
+fn backfills_of(connection: &Connection, space: &Space) -> Result<Vec<BackfillRow>, JobError> {
+    let sql = concat!(
+        "SELECT ",
+        backfill_columns!(),
+        " FROM knowledge_space_profile_backfills
+         WHERE tenant_id = ?1 AND knowledge_space_id = ?2
+         ORDER BY kind, source_manifest_version, created_at, id"
+    );
+    all(connection, sql, params![space.tenant.as_str(), space.id.to_string()], rows::backfill)
+}

@@ -1,0 +1,154 @@
+//! The ledger as a whole: adding rows, queueing failed ones again, removing old ones, counting.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use space_profiles_core::{
+    Backfill, BackfillCounts, BackfillGuard, BackfillId, BackfillRow, BackfillStatus, Clock, SpaceFilter,
+    Timestamp, WriteBackfill,
+};
+
+use crate::apply::{Held, write_backfill};
+use crate::error::JobError;
+use crate::filter::Filtered;
+use crate::load::backfill_by_id;
+use crate::rows::{Columns, ScopeKey};
+
+pub(crate) fn enqueue(connection: &mut Connection, backfills: &[Backfill]) -> Result<Vec<BackfillId>, JobError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut added = Vec::new();
+    for backfill in backfills {
+        if insert(&transaction, backfill)? {
+            added.push(backfill.id);
+        }
+    }
+    transaction.commit()?;
+    Ok(added)
+}
+
+fn insert(transaction: &Transaction<'_>, backfill: &Backfill) -> Held {
+    const SQL: &str = "
+        INSERT INTO knowledge_space_profile_backfills (
+          id, tenant_id, knowledge_space_id, kind,
+          source_manifest_version, source_snapshot, source_snapshot_digest,
+          run_state, execution_attempts, max_execution_attempts,
+          worker_id, lease_token, lease_expires_at, heartbeat_at,
+          due_at, retry_code, retry_message, last_error_code, last_error_message,
+          row_version, created_at, updated_at, completed_at
+        )
+        SELECT
+          ?1, tenant_id, id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+          ?21, ?22, ?23
+        FROM knowledge_spaces
+        WHERE tenant_id = ?2 AND id = ?3
+        ON CONFLICT (tenant_id, knowledge_space_id, kind, source_manifest_version, source_snapshot_digest)
+          DO NOTHING";
+    let row = BackfillRow::from(backfill);
+    let key = ScopeKey::from(&row.scope);
+    let micros = |time: Option<Timestamp>| time.map(Timestamp::as_micros);
+    let inserted = transaction.prepare_cached(SQL)?.execute(params![
+        row.id.to_string(),
+        key.tenant,
+        key.space,
+        key.kind,
+        row.source_manifest_version.get(),
+        row.source_snapshot,
+        row.source_snapshot_digest,
+        row.status.as_str(),
+        row.attempts,
+        row.max_attempts,
+        row.worker,
+        row.lease_token.map(|token| token.to_string()),
+        micros(row.lease_expires_at),
+        micros(row.heartbeat_at),
+        row.due_at.as_micros(),
+        row.retry_code,
+        row.retry_message,
+        row.last_error_code,
+        row.last_error_message,
+        row.row_version.get(),
+        row.created_at.as_micros(),
+        row.updated_at.as_micros(),
+        micros(row.completed_at),
+    ])?;
+    Ok(inserted == 1)
+}
+
+pub(crate) fn retry_all(
+    connection: &mut Connection,
+    code: Option<&str>,
+    clock: &dyn Clock,
+) -> Result<u64, JobError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let now = clock.now();
+    let mut queued = 0;
+    for id in newest_failed(&transaction, code)? {
+        let Some(row) = backfill_by_id(&transaction, &id)?.and_then(BackfillRow::read) else { continue };
+        let Some(to) = row.requeued(now) else { continue };
+        let from = BackfillGuard { id: row.id, row_version: row.row_version, lease_token: None };
+        queued += u64::from(write_backfill(&transaction, &WriteBackfill { from, to })?);
+    }
+    transaction.commit()?;
+    Ok(queued)
+}
+
+/// Ids only: the sources of a large ledger would fill the memory.
+fn newest_failed(transaction: &Transaction<'_>, code: Option<&str>) -> rusqlite::Result<Vec<String>> {
+    const SQL: &str = "
+        SELECT id
+        FROM knowledge_space_profile_backfills AS failed
+        WHERE
+          run_state = 'failed' AND (?1 IS NULL OR last_error_code = ?1)
+          AND NOT EXISTS (
+            SELECT 1
+            FROM knowledge_space_profile_backfills AS newer
+            WHERE
+              newer.tenant_id = failed.tenant_id
+              AND newer.knowledge_space_id = failed.knowledge_space_id
+              AND newer.kind = failed.kind
+              AND (newer.source_manifest_version, newer.created_at, newer.id)
+                > (failed.source_manifest_version, failed.created_at, failed.id)
+          )";
+    transaction.prepare_cached(SQL)?.query_map(params![code], |row| row.get(0))?.collect()
+}
+
+pub(crate) fn prune(connection: &mut Connection, before: Timestamp) -> Result<u64, JobError> {
+    const SQL: &str = "
+        DELETE FROM knowledge_space_profile_backfills
+        WHERE run_state = 'succeeded' AND completed_at < ?1";
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let removed = transaction.prepare_cached(SQL)?.execute(params![before.as_micros()])?;
+    transaction.commit()?;
+    Ok(removed as u64)
+}
+
+pub(crate) fn counts(
+    connection: &mut Connection,
+    filter: &SpaceFilter,
+    clock: &dyn Clock,
+) -> Result<BackfillCounts, JobError> {
+    let filtered = Filtered::rows_of("knowledge_space_profile_backfills", "knowledge_space_id", None, filter);
+    let sql = format!(
+        "SELECT
+           run_state, count(*), coalesce(sum(due_at <= ?2), 0), coalesce(sum(lease_expires_at <= ?2), 0)
+         FROM {source}
+         WHERE {wanted}
+         GROUP BY run_state",
+        source = filtered.source,
+        wanted = filtered.condition,
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![filtered.argument, clock.now().as_micros()])?;
+    let mut counts = BackfillCounts::default();
+    while let Some(row) = rows.next()? {
+        let mut columns = Columns::of("knowledge_space_profile_backfills", row);
+        let status = columns.parsed("run_state")?;
+        let all = columns.number("count")?;
+        let (due, expired) = (columns.number("due_at")?, columns.number("lease_expires_at")?);
+        match status {
+            BackfillStatus::Queued => (counts.queued, counts.due) = (all, due),
+            BackfillStatus::Running => (counts.running, counts.expired) = (all, expired),
+            BackfillStatus::Succeeded => counts.succeeded = all,
+            BackfillStatus::Failed => counts.failed = all,
+        }
+    }
+    Ok(counts)
+}
