@@ -2,17 +2,12 @@
 
 use crate::identifiers::{ArgumentError, RevisionId};
 use crate::numbers::{ManifestVersion, RevisionNumber};
-use crate::report::Issue;
+use crate::report::{Issue, listed_errors};
 use crate::revision::{Corruption, RevisionStatus};
 use crate::scope::Kind;
 
 fn or_none(number: &Option<RevisionNumber>) -> String {
     number.map_or_else(|| "none".to_owned(), |number| number.to_string())
-}
-
-fn listed(issues: &[Issue]) -> String {
-    let lines: Vec<String> = issues.iter().map(Issue::to_string).collect();
-    lines.join("; ")
 }
 
 /// Why an operation is refused. Nothing was written.
@@ -26,7 +21,7 @@ pub enum Refusal {
     #[error("the {0} has reached 2147483647, the last one; no further change of this scope is possible")]
     NumberExhausted(&'static str),
     /// The snapshot or its capability snapshot is not valid.
-    #[error("the snapshot is not valid: {}", listed(.issues))]
+    #[error("the snapshot is not valid: {}", listed_errors(.issues))]
     SnapshotInvalid {
         /// Every issue of both.
         issues: Vec<Issue>,

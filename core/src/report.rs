@@ -140,6 +140,12 @@ impl fmt::Display for Issue {
     }
 }
 
+/// The issues that refuse a text, as one sentence.
+pub fn listed_errors(issues: &[Issue]) -> String {
+    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
+    errors.join("; ")
+}
+
 impl serde::Serialize for Issue {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;

@@ -4,13 +4,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use space_profiles_core::decide::{Completed, Settled};
+use space_profiles_core::decide::{Completed, LEGACY_PROFILE_INVALID, Settled};
 use space_profiles_core::snapshot::{
     Capability, ModelCapability, ModelKind, Profile, Selection, Snapshot, Switch, parse_legacy,
 };
 use space_profiles_core::{
-    Backfill, BackfillState, Error, Failure, FailureCode, FailureMessage, Fence, Issue, Ledger, Refusal, Severity,
-    Timestamp,
+    Backfill, BackfillState, Error, Failure, FailureCode, FailureMessage, Fence, Ledger, Refusal, Timestamp,
+    listed_errors,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
@@ -21,8 +21,6 @@ use crate::event::RowOutcome;
 use crate::options::WorkerOptions;
 use crate::patience::{Patience, is_store_down};
 use crate::stop::Stop;
-
-const PROFILE_INVALID: &str = "LEGACY_PROFILE_INVALID";
 
 /// What is stored of a failure that nobody can vouch for: its own text may hold what a provider said, or a key.
 const CHECK_FAILED: &str = "the model check failed in a way that it does not explain; see to the model service, \
@@ -90,7 +88,7 @@ impl RowWork {
         let source = &self.backfill.source.snapshot;
         let snapshot = match parse_legacy(self.backfill.scope.kind, source.as_bytes()) {
             Ok(snapshot) => snapshot,
-            Err(issues) => return self.fail(PROFILE_INVALID, &listed(&issues), false).await,
+            Err(issues) => return self.fail(LEGACY_PROFILE_INVALID, &listed_errors(&issues), false).await,
         };
         match self.observe(snapshot).await {
             Ok(Ok(capability)) => self.complete(&capability).await,
@@ -250,10 +248,4 @@ fn vouched(error: CheckError) -> CheckError {
         CheckCode::Failed => CheckError::new(CheckCode::Failed, CHECK_FAILED),
         _ => error,
     }
-}
-
-fn listed(issues: &[Issue]) -> String {
-    let errors: Vec<String> =
-        issues.iter().filter(|issue| issue.severity() == Severity::Error).map(Issue::to_string).collect();
-    errors.join("; ")
 }

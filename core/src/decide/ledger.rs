@@ -7,7 +7,7 @@ use crate::identifiers::{BackfillId, FailureCode, FailureMessage, HeadId, Revisi
 use crate::json::{Document, Limits, Pointer};
 use crate::numbers::RowVersion;
 use crate::refusal::Refusal;
-use crate::report::{DocumentKind, Issue, IssueCode};
+use crate::report::{DocumentKind, Issue, IssueCode, listed_errors};
 use crate::revision::{Activation, Failure, Revision, RevisionRow, RevisionState};
 use crate::scope::{Kind, Scope, Space};
 use crate::snapshot::{self, Capability, CapabilityContent, Snapshot};
@@ -19,7 +19,8 @@ use crate::time::{Lease, Span, Timestamp};
 const SPACE_NOT_WRITABLE: &str = "KNOWLEDGE_SPACE_NOT_WRITABLE";
 const MANIFEST_NOT_FOUND: &str = "LEGACY_MANIFEST_NOT_FOUND";
 const SOURCE_CHANGED: &str = "LEGACY_PROFILE_SOURCE_CHANGED";
-const PROFILE_INVALID: &str = "LEGACY_PROFILE_INVALID";
+/// The code of a legacy profile that is not valid, or not valid for the capability that was observed.
+pub const LEGACY_PROFILE_INVALID: &str = "LEGACY_PROFILE_INVALID";
 const HEAD_EXISTS: &str = "PROFILE_HEAD_ALREADY_EXISTS";
 const REVISION_EXISTS: &str = "PROFILE_REVISION_ALREADY_EXISTS";
 
@@ -246,7 +247,7 @@ fn completed_before(state: &LedgerState, backfill: &Backfill) -> Option<Complete
                 SPACE_NOT_WRITABLE,
                 MANIFEST_NOT_FOUND,
                 SOURCE_CHANGED,
-                PROFILE_INVALID,
+                LEGACY_PROFILE_INVALID,
                 HEAD_EXISTS,
                 REVISION_EXISTS,
             ];
@@ -269,7 +270,7 @@ fn installation(state: &LedgerState, backfill: &Backfill, command: &Complete<'_>
     }
     let (snapshot, capability) = match legacy_profile(kind, &backfill.source.snapshot, command.capability) {
         Ok(valid) => valid,
-        Err(issues) => return Verdict::fail(PROFILE_INVALID, listed(&issues)),
+        Err(issues) => return Verdict::fail(LEGACY_PROFILE_INVALID, listed_errors(&issues)),
     };
     if let Some(head) = &state.head {
         let active = state.head_revision.as_ref().and_then(|row| row.verify(&backfill.scope).ok());
@@ -367,11 +368,6 @@ fn legacy_profile(kind: Kind, source: &str, capability: &[u8]) -> Result<(Snapsh
     }
     let installed = if kind == Kind::Embedding { snapshot.with_dimension(observed) } else { snapshot };
     Ok((installed, capability))
-}
-
-fn listed(issues: &[Issue]) -> String {
-    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-    errors.join("; ")
 }
 
 /// What a page of spaces holds for adoption.

@@ -15,8 +15,8 @@ pub use activate::{ActivateAll, Activation, Target, activate, activate_all};
 pub(crate) use checks::head_is_valid;
 pub use fail::{Fail, fail};
 pub use ledger::{
-    Complete, Completed, Discovered, FailBackfill, Settled, SkipReason, Skipped, complete, discover,
-    fail_backfill, heartbeat, release, retry,
+    Complete, Completed, Discovered, FailBackfill, LEGACY_PROFILE_INVALID, Settled, SkipReason, Skipped, complete,
+    discover, fail_backfill, heartbeat, release, retry,
 };
 pub use propose::{Proposed, Publication, propose, publish};
 pub use restore::{Restore, restore};
