@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Args, Parser, Subcommand};
 use space_profiles_core::{
     BackfillStatus, FailureCode, FailureMessage, Kind, PageLimit, RevisionNumber, Scope, Space, SubjectId,
@@ -21,6 +22,8 @@ pub(crate) struct Cli {
         global = true,
         value_name = "URL",
         env = "SPACE_PROFILES_STORE",
+        // A URL may hold a password.
+        hide_env_values = true,
         default_value = "sqlite:space-profiles.db"
     )]
     pub(crate) store: String,
@@ -44,8 +47,8 @@ pub(crate) enum Command {
     Validate {
         /// The snapshot.
         file: PathBuf,
-        /// What it is to be: `embedding` or `retrieval`.
-        #[arg(long)]
+        /// What it is to be.
+        #[arg(long, value_parser = kind())]
         kind: Kind,
     },
     /// Print the digest of a JSON text; needs no store.
@@ -71,7 +74,10 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  space-profiles --store sqlite:profiles.db doctor")]
     Doctor,
     /// Add, list and delete spaces.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  space-profiles space add acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40 --name Handbook"
+    )]
     Space(SpaceCommand),
     /// Read spaces and their manifests, one JSON object a line.
     #[command(after_help = "Example:\n  space-profiles import examples/manifests.ndjson")]
@@ -205,7 +211,7 @@ The second form fills in the number and the vector space id (version 2 for a typ
         to: RevisionNumber,
     },
     /// Adopt the legacy profiles of manifests.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  space-profiles backfill run --catalog examples/models.toml")]
     Backfill(BackfillCommand),
     /// Import spaces and adopt their profiles: the main job in one command.
     #[command(after_help = "Example:
@@ -274,7 +280,7 @@ pub(crate) enum BackfillCommand {
 
 Interrupt it whenever you like: it hands back what it had claimed, and the next run goes on.")]
     Run {
-        /// What is known of the models (TOML); without it, nothing can be checked.
+        /// What is known of the models (TOML). Without it, nothing that waits can be checked.
         #[arg(long, value_name = "FILE")]
         catalog: Option<PathBuf>,
         /// Only this tenant's spaces.
@@ -287,8 +293,8 @@ Interrupt it whenever you like: it hands back what it had claimed, and the next 
     /// List backfills.
     #[command(after_help = "Example:\n  space-profiles backfill list --state failed")]
     List {
-        /// Only those in this state: queued, running, succeeded or failed.
-        #[arg(long)]
+        /// Only those in this state.
+        #[arg(long, value_parser = state())]
         state: Option<BackfillStatus>,
         /// Only those that failed with this code.
         #[arg(long)]
@@ -354,7 +360,7 @@ pub(crate) struct Expecting {
 #[derive(Debug, Args)]
 pub(crate) struct Acting {
     /// Who acts; by default the system user's name.
-    #[arg(long, value_name = "WHO", env = "SPACE_PROFILES_SUBJECT")]
+    #[arg(long, value_name = "WHO", env = "SPACE_PROFILES_SUBJECT", hide_env_values = true)]
     by: Option<SubjectId>,
 }
 
@@ -365,6 +371,16 @@ impl Acting {
             None => Ok(SubjectId::new(whoami::username().unwrap_or_else(|_| "unknown".to_owned()))?),
         }
     }
+}
+
+/// The names are listed in help and completions.
+fn kind() -> ValueParser {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|name| name.parse::<Kind>()).into()
+}
+
+fn state() -> ValueParser {
+    let names = PossibleValuesParser::new(BackfillStatus::ALL.map(BackfillStatus::as_str));
+    names.try_map(|name| name.parse::<BackfillStatus>()).into()
 }
 
 /// The active revision that a caller saw, or none.

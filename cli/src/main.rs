@@ -15,7 +15,10 @@ use clap::Parser as _;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(output::errors::print_usage(&error)),
+    };
     let is_json = cli.json;
     match commands::run(cli).await {
         Ok(ending) => ExitCode::from(ending.code()),

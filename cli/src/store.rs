@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use space_profiles_core::{Ledger, OsDraw, Registry, Store};
+use space_profiles_core::{Ledger, OsDraw, Registry};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::exit::Failure;
@@ -17,6 +17,19 @@ pub(crate) enum Location {
 pub(crate) struct Opened {
     pub(crate) registry: Registry,
     pub(crate) ledger: Ledger,
+    store: SqliteStore,
+}
+
+impl Opened {
+    fn new(store: SqliteStore) -> Self {
+        let registry = Registry::new(Arc::new(store.clone()), Arc::new(OsDraw));
+        Self { ledger: registry.ledger(), registry, store }
+    }
+
+    /// Waits until everything is in the file itself, which can be copied then.
+    pub(crate) async fn close(self) {
+        self.store.close().await;
+    }
 }
 
 /// Reads a URL. It is not repeated in messages: a URL may hold a password.
@@ -40,22 +53,17 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
 /// Opens a store and brings its schema up to date.
 pub(crate) fn open(url: &str) -> Result<Opened, Failure> {
     let Location::Sqlite(options) = locate(url)?;
-    Ok(opened(Arc::new(SqliteStore::open(&options)?)))
+    Ok(Opened::new(SqliteStore::open(&options)?))
 }
 
 /// Opens a store as it is.
 pub(crate) fn open_as_it_is(location: &Location) -> Result<Opened, Failure> {
     let Location::Sqlite(options) = location;
-    Ok(opened(Arc::new(SqliteStore::open(&options.clone().create(false))?)))
+    Ok(Opened::new(SqliteStore::open(&options.clone().create(false))?))
 }
 
 /// What a store's schema lacks.
 pub(crate) fn pending_migrations(location: &Location) -> Result<Vec<&'static str>, Failure> {
     let Location::Sqlite(options) = location;
     Ok(SqliteStore::pending_migrations(options)?)
-}
-
-fn opened(store: Arc<dyn Store>) -> Opened {
-    let registry = Registry::new(store, Arc::new(OsDraw));
-    Opened { ledger: registry.ledger(), registry }
 }

@@ -1,61 +1,82 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use space_profiles_core::{BackfillFilter, BackfillState, BackfillStatus, PageLimit, Space, SpaceFilter};
-use space_profiles_worker::Summary;
+use space_profiles_core::{
+    BackfillFilter, BackfillId, BackfillState, BackfillStatus, Error, PageLimit, Scope, Space, SpaceFilter,
+};
+use space_profiles_worker::{Catalog, Stop, Summary, Worker};
 
-use super::backfill::{catalog, summary, worker};
-use super::import::import;
+use super::backfill::{summary, worker};
+use super::import::{ImportedFile, import};
 use super::interrupt::stop_on_signal;
 use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::output::json::FailedDocument;
-use crate::output::{Output, tables};
-use crate::store::{self, Opened};
+use crate::output::{Output, lists};
+use crate::store::Opened;
 
 /// How many spaces one filter may name.
 const CHUNK: usize = 1_000;
 
-pub(super) async fn run(url: &str, file: &Path, catalog_file: &Path, output: Output) -> Result<Ending, Failure> {
-    // Before anything is written: what cannot be read should not leave half the work behind.
-    let catalog = catalog(catalog_file)?;
-    let store = store::open(url)?;
-    let stop = stop_on_signal();
-    let imported = import(&store, file, &stop).await?;
+pub(super) async fn run(store: &Opened, file: &Path, catalog: Catalog, output: Output) -> Result<Ending, Failure> {
+    let stop = stop_on_signal(output);
+    let imported = import(store, file, &stop).await?;
+    let done = install(store, &worker(store, catalog)?, &imported, &stop).await?;
 
-    let worker = worker(&store, catalog)?;
-    let spaces: Vec<Space> = imported.spaces.keys().cloned().collect();
-    let profiles: usize = imported.spaces.values().map(Vec::len).sum();
-    let progress = Progress::towards(profiles as u64, "profiles adopted");
+    let was_interrupted = done.was_interrupted;
+    let mut document = summary(done, Some(imported.imported));
+    let listed: BTreeSet<String> = document.failed.iter().filter_map(|item| item.scope.clone()).collect();
+    let spaces: Vec<Space> = imported.spaces.into_keys().collect();
+    document.failed.extend(failed_before(store, &spaces, &listed).await?);
+    document.failed.splice(0..0, imported.failed);
+    output.either(
+        || &document,
+        || {
+            let mut text = lists::summary(&document);
+            if document.failed.iter().any(|item| item.line.is_none()) {
+                text.push_str("\nmend the causes, then `space-profiles backfill retry --all` and `adopt` again");
+            }
+            if was_interrupted {
+                text.push_str("\ninterrupted; `adopt` again goes on from here");
+            }
+            text
+        },
+    )?;
+    Ok(if was_interrupted { Ending::Interrupted } else { Ending::unless_any(!document.failed.is_empty()) })
+}
+
+/// Discovers, checks and installs the profiles of a file's spaces, and of no others.
+async fn install(
+    store: &Opened,
+    worker: &Worker,
+    imported: &ImportedFile,
+    stop: &Stop,
+) -> Result<Summary, Failure> {
+    let spaces: Vec<(&Space, usize)> =
+        imported.spaces.iter().map(|(space, profiles)| (space, profiles.len())).collect();
+    let total: usize = spaces.iter().map(|(_, profiles)| profiles).sum();
+    let progress = Progress::towards(total as u64, "profiles adopted");
+    let mut position = 0;
     let mut whole = Summary { was_interrupted: imported.was_interrupted, ..Summary::default() };
     for chunk in spaces.chunks(CHUNK) {
+        let filter = SpaceFilter::Spaces(chunk.iter().map(|(space, _)| (*space).clone()).collect());
         if whole.was_interrupted {
-            break;
+            // What an earlier run left there still waits.
+            let counts = store.ledger.counts(&filter).await?;
+            whole.pending += counts.queued + counts.running;
+            continue;
         }
-        let part = worker.run(&SpaceFilter::Spaces(chunk.to_vec()), &progress, &stop).await?;
+        let part = worker.run(&filter, &progress, stop).await?;
         whole.discovered += part.discovered;
         whole.installed += part.installed;
         whole.already_installed += part.already_installed;
         whole.failed.extend(part.failed);
         whole.pending += part.pending;
         whole.was_interrupted |= part.was_interrupted;
+        position += chunk.iter().map(|(_, profiles)| *profiles as u64).sum::<u64>();
+        progress.at(position);
     }
-    drop(progress);
-
-    let was_interrupted = whole.was_interrupted;
-    let mut document = summary(whole, Some(imported.imported));
-    let listed: BTreeSet<String> = document.failed.iter().filter_map(|item| item.scope.clone()).collect();
-    document.failed.extend(failed_before(&store, &spaces, &listed).await?);
-    document.failed.splice(0..0, imported.failed);
-    output.either(
-        || &document,
-        || {
-            let has_failed_rows = document.failed.iter().any(|item| item.line.is_none());
-            let advice = "\nmend the cause, then `space-profiles backfill retry --all` and `adopt` again";
-            format!("{}{}", tables::summary(&document), if has_failed_rows { advice } else { "" })
-        },
-    )?;
-    Ok(if was_interrupted { Ending::Interrupted } else { Ending::unless_any(!document.failed.is_empty()) })
+    Ok(whole)
 }
 
 /// Profiles of the file whose newest ledger row failed in an earlier run.
@@ -75,10 +96,9 @@ async fn failed_before(
         loop {
             let page = store.ledger.list(&filter, after, PageLimit::LAST).await?;
             for row in page.items {
-                let scope = row.scope.to_string();
-                let newest = store.ledger.get(&row.scope).await?;
                 let BackfillState::Failed { failure, .. } = &row.state else { continue };
-                if newest.id == row.id && !listed.contains(&scope) {
+                let scope = row.scope.to_string();
+                if !listed.contains(&scope) && is_newest(store, &row.scope, row.id).await? {
                     failed.push(FailedDocument {
                         scope: Some(scope),
                         line: None,
@@ -94,5 +114,15 @@ async fn failed_before(
             }
         }
     }
+    failed.sort_by(|one, other| one.scope.cmp(&other.scope));
     Ok(failed)
+}
+
+/// Whether a row is what `backfill retry` would queue again. A newest row that contradicts itself is the audit's.
+async fn is_newest(store: &Opened, scope: &Scope, id: BackfillId) -> Result<bool, Failure> {
+    match store.ledger.get(scope).await {
+        Ok(newest) => Ok(newest.id == id),
+        Err(Error::Refused(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -4,7 +4,7 @@ use space_profiles_core::{PageLimit, Severity, Space};
 use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::output::json::FindingDocument;
-use crate::output::{Output, tables};
+use crate::output::{Output, lists};
 use crate::store::Opened;
 
 /// Spaces to a page: each is read whole, with all its rows.
@@ -32,7 +32,7 @@ pub(super) async fn run(store: &Opened, output: Output) -> Result<Ending, Failur
         || match findings.is_empty() {
             true => format!("{checked} rows checked, nothing is broken"),
             false => {
-                format!("{}\n{checked} rows checked, {} findings", tables::findings(&findings), findings.len())
+                format!("{}\n{checked} rows checked, {} findings", lists::findings(&findings), findings.len())
             }
         },
     )?;

@@ -3,22 +3,22 @@ use std::sync::Arc;
 
 use serde_json::json;
 use space_profiles_core::{
-    BackfillCounts, BackfillFilter, BackfillStatus, FailureCode, PageLimit, Scope, Space, SpaceFilter, TenantId,
-    WorkerId,
+    BackfillCounts, BackfillFilter, BackfillStatus, FailureCode, PageLimit, Scope, SpaceFilter, TenantId, WorkerId,
 };
 use space_profiles_worker::{Catalog, Summary, Worker, WorkerOptions};
 
+use super::discovery;
 use super::interrupt::stop_on_signal;
 use super::progress::Progress;
 use crate::args::BackfillCommand;
 use crate::exit::{Ending, Failure};
 use crate::output::json::{BackfillDocument, FailedDocument, SummaryDocument};
-use crate::output::{Output, tables};
+use crate::output::{Output, lists, tables};
 use crate::store::Opened;
 
 pub(super) async fn run(store: &Opened, command: BackfillCommand, output: Output) -> Result<Ending, Failure> {
     match command {
-        BackfillCommand::Discover => discover(store, output).await,
+        BackfillCommand::Discover => discovery::run(store, output).await,
         BackfillCommand::Run { catalog, tenant } => work(store, catalog, tenant, output).await,
         BackfillCommand::Status => status(store, output).await,
         BackfillCommand::List { state, code } => list(store, state, code, output).await,
@@ -41,7 +41,9 @@ pub(super) fn worker(store: &Opened, catalog: Catalog) -> Result<Worker, Failure
 }
 
 /// What a run did, for people and scripts.
-pub(super) fn summary(summary: Summary, imported: Option<u64>) -> SummaryDocument {
+pub(super) fn summary(mut summary: Summary, imported: Option<u64>) -> SummaryDocument {
+    // The order in which rows are finished is chance.
+    summary.failed.sort_by(|one, other| one.scope.cmp(&other.scope));
     let failed = summary.failed.into_iter().map(|item| FailedDocument {
         scope: Some(item.scope.to_string()),
         line: None,
@@ -59,46 +61,6 @@ pub(super) fn summary(summary: Summary, imported: Option<u64>) -> SummaryDocumen
     }
 }
 
-async fn discover(store: &Opened, output: Output) -> Result<Ending, Failure> {
-    let progress = Progress::counting("spaces searched");
-    let (mut scanned, mut created, mut skipped) = (0, 0, Vec::new());
-    let mut after: Option<Space> = None;
-    loop {
-        let page = store.ledger.discover(after.as_ref(), PageLimit::LAST, &SpaceFilter::All).await?;
-        scanned += page.scanned;
-        created += page.created.len();
-        skipped.extend(page.skipped.into_iter().map(|skipped| FailedDocument {
-            scope: Some(skipped.scope.to_string()),
-            line: None,
-            code: skipped.reason.code().to_owned(),
-            message: skipped.reason.message().to_owned(),
-            issues: Vec::new(),
-        }));
-        progress.at(scanned as u64);
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
-    }
-    drop(progress);
-    output.either(
-        || json!({"scanned": scanned, "created": created, "skipped": skipped}),
-        || {
-            let rows = [
-                ("spaces searched", scanned as u64),
-                ("profiles discovered", created as u64),
-                ("skipped", skipped.len() as u64),
-            ];
-            let counts = tables::counts(&rows);
-            match skipped.as_slice() {
-                [] => counts,
-                skipped => format!("{counts}\n{}", tables::failed(skipped)),
-            }
-        },
-    )?;
-    Ok(Ending::Done)
-}
-
 async fn work(
     store: &Opened,
     catalog_file: Option<PathBuf>,
@@ -114,15 +76,15 @@ async fn work(
         });
     };
     let worker = worker(store, catalog(&file)?)?;
-    let stop = stop_on_signal();
+    let stop = stop_on_signal(output);
     let waiting = store.ledger.counts(&filter).await?;
-    let progress = Progress::towards(waiting.queued + waiting.running, "backfills finished");
-    let summary = worker.run(&filter, &progress, &stop).await;
+    let progress = Progress::growing_from(waiting.queued + waiting.running, "backfills finished");
+    let done = worker.run(&filter, &progress, &stop).await;
     drop(progress);
-    let was = summary?;
-    let was_interrupted = was.was_interrupted;
-    let document = self::summary(was, None);
-    output.either(|| &document, || tables::summary(&document))?;
+    let done = done?;
+    let was_interrupted = done.was_interrupted;
+    let document = summary(done, None);
+    output.either(|| &document, || lists::summary(&document))?;
     Ok(if was_interrupted { Ending::Interrupted } else { Ending::unless_any(!document.failed.is_empty()) })
 }
 
@@ -168,7 +130,7 @@ async fn list(
         }
     }
     if !output.is_json {
-        output.text(tables::backfills(&rows))?;
+        output.text(lists::backfills(&rows))?;
     }
     Ok(Ending::Done)
 }

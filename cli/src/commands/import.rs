@@ -12,7 +12,7 @@ use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::input::{Line, Lines};
 use crate::output::json::FailedDocument;
-use crate::output::{Output, tables};
+use crate::output::{Output, lists, tables};
 use crate::store::Opened;
 
 /// What became of a file's lines.
@@ -31,7 +31,7 @@ pub(super) struct ImportedFile {
 }
 
 pub(super) async fn run(store: &Opened, file: &Path, output: Output) -> Result<Ending, Failure> {
-    let imported = import(store, file, &stop_on_signal()).await?;
+    let imported = import(store, file, &stop_on_signal(output)).await?;
     output.either(
         || json!({"imported": imported.imported, "unchanged": imported.unchanged, "failed": imported.failed}),
         || {
@@ -40,11 +40,7 @@ pub(super) async fn run(store: &Opened, file: &Path, output: Output) -> Result<E
                 ("unchanged", imported.unchanged),
                 ("failed", imported.failed.len() as u64),
             ];
-            let counts = tables::counts(&counts);
-            match imported.failed.as_slice() {
-                [] => counts,
-                failed => format!("{counts}\n{}", tables::failed(failed)),
-            }
+            lists::below(tables::counts(&counts), &imported.failed)
         },
     )?;
     if imported.was_interrupted {
@@ -83,10 +79,11 @@ async fn import_line(store: &Opened, line: &Line, found: &mut ImportedFile) -> R
             Imported::Unchanged => found.unchanged += 1,
         },
         Err(Error::Refused(refusal)) => found.failed.push(FailedDocument {
-            scope: Some(parsed.space.to_string()),
+            // It concerns the space, so no scope can be named.
+            scope: None,
             line: Some(line.number),
             code: refusal.code().to_owned(),
-            message: refusal.to_string(),
+            message: format!("space {}: {refusal}", parsed.space),
             issues: Vec::new(),
         }),
         Err(error) => return Err(error.into()),
@@ -97,7 +94,8 @@ async fn import_line(store: &Opened, line: &Line, found: &mut ImportedFile) -> R
 
 fn unreadable(number: u64, issues: Vec<Issue>) -> FailedDocument {
     let (code, message) = match issues.first() {
-        Some(first) => (first.code.as_str(), first.to_string()),
+        Some(first) if first.pointer.is_root() => (first.code.as_str(), first.message.clone()),
+        Some(first) => (first.code.as_str(), format!("{}: {}", first.pointer, first.message)),
         None => ("JSON_INVALID", "the line cannot be read".to_owned()),
     };
     FailedDocument { scope: None, line: Some(number), code: code.to_owned(), message, issues }

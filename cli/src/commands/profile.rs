@@ -2,8 +2,8 @@ use serde_json::json;
 use space_profiles_core::decide::{RevisionEntry, Target};
 use space_profiles_core::json::Limits;
 use space_profiles_core::{
-    ActiveProfile, FailureCode, FailureMessage, Outcome, Proposal, Revision, RevisionId, RevisionNumber, Scope,
-    Space, SubjectId,
+    ActiveProfile, FailureCode, FailureMessage, Kind, Outcome, Proposal, Revision, RevisionId, RevisionNumber,
+    Scope, Space, SubjectId,
 };
 
 use crate::args::{Expectation, Proposing};
@@ -27,6 +27,11 @@ struct Texts {
 impl Texts {
     fn read(proposing: Proposing) -> Result<(Scope, Self), Failure> {
         let is_draft = proposing.snapshot.is_none();
+        if is_draft && proposing.scope.kind == Kind::Retrieval {
+            let message = "expected --snapshot FILE for a retrieval profile, found --plugin, --provider, --model and \
+                           --dimension, which describe an embedding one";
+            return Err(Failure::Usage { message: message.to_owned() });
+        }
         if let (Some(snapshot), "-") = (&proposing.snapshot, &*proposing.capability.to_string_lossy())
             && snapshot.as_os_str() == "-"
         {

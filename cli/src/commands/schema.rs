@@ -17,7 +17,7 @@ pub(super) async fn migrate(url: &str, check: bool, output: Output) -> Result<En
         )?;
         return Ok(Ending::unless_any(!pending.is_empty()));
     }
-    store::open(url)?;
+    store::open(url)?.close().await;
     output.either(
         || json!({ "applied": pending }),
         || match pending.as_slice() {
@@ -30,7 +30,9 @@ pub(super) async fn migrate(url: &str, check: bool, output: Output) -> Result<En
 
 pub(super) async fn doctor(url: &str, output: Output) -> Result<Ending, Failure> {
     let opened = store::open_as_it_is(&store::locate(url)?)?;
-    let differences = opened.registry.store().schema_differences().await?;
+    let differences = opened.registry.store().schema_differences().await;
+    opened.close().await;
+    let differences = differences?;
     output.either(
         || json!({ "differences": differences }),
         || match differences.as_slice() {

@@ -1,8 +1,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use serde_json::json;
 use space_profiles_core::Kind;
-use space_profiles_core::json::{self, Limits};
+use space_profiles_core::json::{JsonError, Limits, canonicalize, digest as digest_of};
 use space_profiles_core::snapshot;
 
 use crate::exit::{Ending, Failure};
@@ -16,22 +17,22 @@ pub(super) fn validate(file: &Path, kind: Kind, output: Output) -> Result<Ending
     Ok(Ending::unless_any(!report.is_valid()))
 }
 
-pub(super) fn digest(file: &Path) -> Result<Ending, Failure> {
+pub(super) fn digest(file: &Path, output: Output) -> Result<Ending, Failure> {
     let text = input::read(file, Limits::ANY.bytes)?;
-    let digest = json::digest(&text, Limits::ANY).map_err(|error| refused(file, error))?;
-    writeln!(std::io::stdout().lock(), "{digest}")?;
+    let digest = digest_of(&text, Limits::ANY).map_err(|error| refused(file, error))?;
+    output.either(|| json!({ "digest": digest }), || digest)?;
     Ok(Ending::Done)
 }
 
 pub(super) fn canonical(file: &Path) -> Result<Ending, Failure> {
     let text = input::read(file, Limits::ANY.bytes)?;
-    let canonical = json::canonicalize(&text, Limits::ANY).map_err(|error| refused(file, error))?;
+    let canonical = canonicalize(&text, Limits::ANY).map_err(|error| refused(file, error))?;
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(canonical.as_bytes())?;
     stdout.flush()?;
     Ok(Ending::Done)
 }
 
-fn refused(file: &Path, error: json::JsonError) -> Failure {
+fn refused(file: &Path, error: JsonError) -> Failure {
     Failure::Json { file: input::name(file), error }
 }

@@ -2,9 +2,11 @@
 
 use std::io::Write as _;
 
+use owo_colors::OwoColorize as _;
 use serde_json::{Map, Value, json};
-use space_profiles_core::{Error, Issue, Refusal};
+use space_profiles_core::{ArgumentError, Error, Issue, Refusal};
 
+use super::text::{indented, plain};
 use crate::exit::Failure;
 
 /// Prints why a command failed, to standard error.
@@ -15,6 +17,27 @@ pub(crate) fn print(failure: &Failure, is_json: bool) {
     let text = if is_json { document(failure).to_string() } else { sentence(failure) };
     // Nobody is left to be told of an error here.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Prints what clap has to say, and tells the exit code: help that was asked for, or wrong usage.
+pub(crate) fn print_usage(error: &clap::Error) -> u8 {
+    if !error.use_stderr() || !std::env::args_os().any(|argument| argument == "--json") {
+        // Nobody is left to be told of an error here.
+        let _ = error.print();
+        return u8::try_from(error.exit_code()).unwrap_or(2);
+    }
+    let text = error.render().to_string();
+    let sentence = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let message: Vec<&str> = sentence.split_whitespace().collect();
+    let argument = std::error::Error::source(error).and_then(|source| source.downcast_ref::<ArgumentError>());
+    let document = match argument {
+        Some(argument) => {
+            json!({"code": "ARGUMENT_INVALID", "message": argument.to_string(), "field": argument.field})
+        }
+        None => json!({"code": "USAGE", "message": message.join(" ")}),
+    };
+    let _ = writeln!(std::io::stderr().lock(), "{}", json!({ "error": document }));
+    2
 }
 
 fn document(failure: &Failure) -> Value {
@@ -55,24 +78,24 @@ fn details(refusal: &Refusal) -> Map<String, Value> {
 }
 
 fn sentence(failure: &Failure) -> String {
-    use owo_colors::OwoColorize as _;
     let error = "error:".red();
     let error = error.bold();
     let code = format!("({})", failure.code());
     let code = code.dimmed();
+    let why = plain(failure.to_string());
     match failure {
         Failure::Operation(Error::Refused(Refusal::SnapshotInvalid { issues })) => {
             format!("{error} the snapshot is not valid {code}\n{}", listed(issues))
         }
         _ => match next_step(failure) {
-            Some(step) => format!("{error} {failure} {code}\n  {step}"),
-            None => format!("{error} {failure} {code}"),
+            Some(step) => format!("{error} {why} {code}\n  {step}"),
+            None => format!("{error} {why} {code}"),
         },
     }
 }
 
 fn listed(issues: &[Issue]) -> String {
-    let lines: Vec<String> = issues.iter().map(|issue| format!("  {issue}")).collect();
+    let lines: Vec<String> = issues.iter().map(|issue| indented(&issue.to_string())).collect();
     lines.join("\n")
 }
 

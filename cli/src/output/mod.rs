@@ -2,7 +2,9 @@
 
 pub(crate) mod errors;
 pub(crate) mod json;
+pub(crate) mod lists;
 pub(crate) mod tables;
+mod text;
 
 use std::io::Write as _;
 
