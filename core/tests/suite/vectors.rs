@@ -66,7 +66,7 @@ fn number_literals_have_their_canonical_text_or_refusal() {
 }
 
 #[test]
-fn doubles_of_rfc_8785_appendix_b_have_their_text() {
+fn g1_03_doubles_of_rfc_8785_appendix_b_have_their_text() {
     for vector in vectors("numbers_rfc8785_appendix_b.json", "vectors") {
         let bits = u64::from_str_radix(text(&vector, "ieee754"), 16).unwrap();
         let expected = vector["expected"].as_str().filter(|_| f64::from_bits(bits).is_finite());
