@@ -1,0 +1,159 @@
+//! The main job, in one command and in steps.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::bench::{Bench, example};
+
+fn adopt(bench: &Bench, file: &str) -> crate::bench::Answer {
+    bench.json(&["adopt", file, "--catalog", &example("models.toml")])
+}
+
+#[test]
+fn the_examples_are_adopted_and_once_only() {
+    let bench = Bench::new();
+    let first = adopt(&bench, &example("manifests.ndjson"));
+    let summary = first.document();
+    assert_eq!(first.exit, 0);
+    assert_eq!(
+        (&summary["imported"], &summary["discovered"], &summary["installed"]),
+        (&30.into(), &60.into(), &60.into())
+    );
+    assert_eq!((&summary["failed"], &summary["pending"]), (&Value::Array(Vec::new()), &0.into()));
+    let again = adopt(&bench, &example("manifests.ndjson")).document();
+    assert_eq!(
+        (&again["imported"], &again["installed"], &again["alreadyInstalled"]),
+        (&0.into(), &0.into(), &60.into())
+    );
+    let audit = bench.json(&["audit"]);
+    assert_eq!((audit.exit, &audit.document()["checked"]), (0, &180.into()));
+}
+
+#[test]
+fn broken_spaces_fail_with_codes_that_say_why_and_again_until_they_are_mended() {
+    let bench = Bench::new();
+    let first = adopt(&bench, &example("broken.ndjson"));
+    assert_eq!(first.exit, 1);
+    let document = first.document();
+    let codes: Vec<&str> =
+        document["failed"].as_array().unwrap().iter().map(|item| item["code"].as_str().unwrap()).collect();
+    for code in
+        ["JSON_INVALID", "MODEL_SELECTION_NOT_FOUND", "LEGACY_PROFILE_INVALID", "LEGACY_PROFILE_NOT_AN_OBJECT"]
+    {
+        assert!(codes.contains(&code), "{code} is not among {codes:?}");
+    }
+    let again = adopt(&bench, &example("broken.ndjson"));
+    assert_eq!(again.exit, 1, "what failed in an earlier run is listed again");
+    assert_eq!(again.document()["failed"].as_array().unwrap().len(), codes.len());
+    assert_eq!(again.document()["installed"], 0);
+    let listed =
+        bench.json(&["backfill", "list", "--state", "failed", "--code", "MODEL_SELECTION_NOT_FOUND"]).stdout;
+    assert_eq!(listed.lines().count(), 1);
+    let row: Value = serde_json::from_str(&listed).unwrap();
+    let scope = format!(
+        "{}/{}/{}",
+        row["tenantId"].as_str().unwrap(),
+        row["knowledgeSpaceId"].as_str().unwrap(),
+        row["kind"].as_str().unwrap()
+    );
+    assert_eq!(bench.json(&["backfill", "retry", &scope]).document()["state"], "queued");
+    let not_failed = bench.json(&["backfill", "retry", &scope]);
+    assert_eq!(
+        (not_failed.exit, &not_failed.error()["code"], &not_failed.error()["state"]),
+        (1, &"NOT_FAILED".into(), &"queued".into())
+    );
+    assert_eq!(bench.json(&["backfill", "retry", "--all"]).document()["retried"], codes.len() - 4);
+}
+
+#[test]
+fn backfills_run_in_steps() {
+    let bench = Bench::new();
+    bench.run(&["import", &example("manifests.ndjson")]);
+    let discovered = bench.json(&["backfill", "discover"]).document();
+    assert_eq!((&discovered["scanned"], &discovered["created"]), (&30.into(), &60.into()));
+    let status = bench.json(&["backfill", "status"]).document();
+    assert_eq!((&status["queued"], &status["due"], &status["running"]), (&60.into(), &60.into(), &0.into()));
+    let run = ["backfill", "run", "--catalog", &example("models.toml"), "--tenant", "acme"];
+    let of_acme = bench.json(&run).document();
+    let installed = of_acme["installed"].as_u64().unwrap();
+    assert!(installed > 0 && installed < 60 && of_acme.get("imported").is_none(), "{of_acme}");
+    let rest = bench.json(&run[..4]).document();
+    assert_eq!(rest["installed"].as_u64().unwrap() + installed, 60);
+}
+
+#[test]
+fn adoption_touches_only_the_spaces_of_its_file() {
+    let bench = Bench::new();
+    bench.run(&["import", &example("manifests.ndjson")]);
+    let first = std::fs::read_to_string(example("manifests.ndjson")).unwrap();
+    let file = bench.write("one.ndjson", first.lines().next().unwrap());
+    let summary = adopt(&bench, &file).document();
+    assert_eq!(
+        (&summary["imported"], &summary["installed"], &summary["pending"]),
+        (&0.into(), &2.into(), &0.into())
+    );
+    assert_eq!(bench.json(&["backfill", "status"]).document()["queued"], 0);
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_leaves_nothing_behind() {
+    let bench = Bench::new();
+    let broken = bench.write("broken.toml", "[[model]]\npluginId = 1\n");
+    for catalog in [broken.as_str(), "nowhere.toml"] {
+        let answer = bench.json(&["adopt", &example("manifests.ndjson"), "--catalog", catalog]);
+        assert!(
+            answer.exit == 1 && answer.error()["code"].as_str().unwrap().starts_with("CATALOG_"),
+            "{}",
+            answer.stderr
+        );
+    }
+    assert!(!bench.database().exists());
+}
+
+/// Many spaces, so that there is time to interrupt.
+fn many_spaces(bench: &Bench, count: usize) -> String {
+    let example = std::fs::read_to_string(example("manifests.ndjson")).unwrap();
+    let line: Value = serde_json::from_str(example.lines().next().unwrap()).unwrap();
+    let lines: Vec<String> = (0..count)
+        .map(|number| {
+            let mut line = line.clone();
+            line["knowledgeSpaceId"] = format!("018f0d60-7a49-7cc2-9c1b-{number:012}").into();
+            line.to_string()
+        })
+        .collect();
+    bench.write("many.ndjson", lines.join("\n"))
+}
+
+#[test]
+#[cfg(unix)]
+fn g5_17_an_interrupted_adoption_hands_back_its_leases_and_is_continued() {
+    let bench = Bench::new();
+    let file = many_spaces(&bench, 400);
+    bench.run(&["import", &file]);
+    let catalog = example("models.toml");
+    let child = bench.start(&["--json", "adopt", &file, "--catalog", &catalog]);
+    let installed = || {
+        let connection = rusqlite::Connection::open(bench.database()).unwrap();
+        connection.busy_timeout(Duration::from_secs(10)).unwrap();
+        connection
+            .query_row("SELECT count(*) FROM knowledge_space_profile_heads", [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while installed() < 5 {
+        assert!(Instant::now() < deadline, "nothing was installed in a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let interrupted = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let answer = Bench::finish(child);
+    assert_eq!(answer.exit, 130, "{}{}", answer.stdout, answer.stderr);
+    let first = answer.document()["installed"].as_u64().unwrap();
+    assert!(first < 800, "it was interrupted before it was done");
+    let status = bench.json(&["backfill", "status"]).document();
+    assert_eq!(status["running"], 0, "no lease is left behind");
+    let rest = adopt(&bench, &file);
+    assert_eq!((rest.exit, rest.document()["installed"].as_u64().unwrap() + first), (0, 800));
+    assert_eq!(bench.run(&["audit"]).exit, 0);
+}

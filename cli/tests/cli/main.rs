@@ -1,0 +1,16 @@
+//! The binary as people and scripts use it, over SQLite files.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "in tests a panic is how a failure is told"
+)]
+
+mod adopting;
+mod bench;
+mod broken_stores;
+mod lifecycle;
+mod offline;
+mod people;
+mod spaces;
