@@ -1,5 +1,4 @@
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use space_profiles_core::{
     BackfillFilter, BackfillId, BackfillState, BackfillStatus, Error, PageLimit, Scope, Space, SpaceFilter,
@@ -11,6 +10,7 @@ use super::import::{ImportedFile, import};
 use super::interrupt::stop_on_signal;
 use super::progress::Progress;
 use crate::exit::{Ending, Failure};
+use crate::input::Lines;
 use crate::output::json::FailedDocument;
 use crate::output::{Output, lists};
 use crate::store::Opened;
@@ -18,9 +18,14 @@ use crate::store::Opened;
 /// How many spaces one filter may name.
 const CHUNK: usize = 1_000;
 
-pub(super) async fn run(store: &Opened, file: &Path, catalog: Catalog, output: Output) -> Result<Ending, Failure> {
+pub(super) async fn run(
+    store: &Opened,
+    lines: Lines<'_>,
+    catalog: Catalog,
+    output: Output,
+) -> Result<Ending, Failure> {
     let stop = stop_on_signal(output);
-    let imported = import(store, file, &stop).await?;
+    let imported = import(store, lines, &stop).await?;
     let done = install(store, &worker(store, catalog)?, &imported, &stop).await?;
 
     let was_interrupted = done.was_interrupted;

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::json;
 use space_profiles_core::decide::Imported;
@@ -30,8 +29,8 @@ pub(super) struct ImportedFile {
     pub(super) was_interrupted: bool,
 }
 
-pub(super) async fn run(store: &Opened, file: &Path, output: Output) -> Result<Ending, Failure> {
-    let imported = import(store, file, &stop_on_signal(output)).await?;
+pub(super) async fn run(store: &Opened, lines: Lines<'_>, output: Output) -> Result<Ending, Failure> {
+    let imported = import(store, lines, &stop_on_signal(output)).await?;
     output.either(
         || json!({"imported": imported.imported, "unchanged": imported.unchanged, "failed": imported.failed}),
         || {
@@ -50,8 +49,7 @@ pub(super) async fn run(store: &Opened, file: &Path, output: Output) -> Result<E
 }
 
 /// Imports every line that can be: a bad one is noted with its number, and the rest goes on.
-pub(super) async fn import(store: &Opened, file: &Path, stop: &Stop) -> Result<ImportedFile, Failure> {
-    let mut lines = Lines::open(file)?;
+pub(super) async fn import(store: &Opened, mut lines: Lines<'_>, stop: &Stop) -> Result<ImportedFile, Failure> {
     let progress = Progress::counting("lines imported");
     let mut found = ImportedFile::default();
     while let Some(line) = lines.next(Limits::ANY.bytes)? {

@@ -14,8 +14,10 @@ mod schema;
 mod space;
 mod validate;
 
+use self::profile::Texts;
 use crate::args::{Cli, Command};
 use crate::exit::{Ending, Failure};
+use crate::input::Lines;
 use crate::output::Output;
 use crate::store::{self, Opened};
 
@@ -29,56 +31,73 @@ pub(crate) async fn run(cli: Cli) -> Result<Ending, Failure> {
         Command::Completions { shell } => completions::print(shell),
         Command::Migrate { check } => schema::migrate(url, check, output).await,
         Command::Doctor => schema::doctor(url, output).await,
+        // Here and below, files are read before the store is opened: what cannot be read leaves nothing behind.
         Command::Adopt { file, catalog } => {
-            // Before the store is opened: what cannot be read should leave nothing behind.
             let catalog = backfill::catalog(&catalog)?;
-            let store = store::open(url)?;
-            let ending = adopt::run(&store, &file, catalog, output).await;
-            store.close().await;
-            ending
+            let lines = Lines::open(&file)?;
+            on_store(url, async |store| adopt::run(store, lines, catalog, output).await).await
         }
-        command => {
-            let store = store::open(url)?;
-            let ending = run_on(&store, command, output).await;
-            store.close().await;
-            ending
+        Command::Import { file } => {
+            let lines = Lines::open(&file)?;
+            on_store(url, async |store| import::run(store, lines, output).await).await
         }
-    }
-}
-
-async fn run_on(store: &Opened, command: Command, output: Output) -> Result<Ending, Failure> {
-    match command {
-        Command::Space(command) => space::run(store, command, output).await,
-        Command::Import { file } => import::run(store, &file, output).await,
-        Command::Propose(proposing) => profile::propose(store, proposing, output).await,
+        Command::Propose(proposing) => {
+            let texts = Texts::read(proposing)?;
+            on_store(url, async |store| profile::propose(store, &texts, output).await).await
+        }
         Command::Publish { proposing, expect } => {
-            profile::publish(store, proposing, expect.expected, output).await
+            let texts = Texts::read(proposing)?;
+            on_store(url, async |store| profile::publish(store, &texts, expect.expected, output).await).await
         }
         Command::Activate { scope, revision, expect, by } => {
-            profile::activate(store, &scope, revision, expect.expected, &by.subject()?, output).await
+            let by = by.subject()?;
+            on_store(url, async |store| {
+                profile::activate(store, &scope, revision, expect.expected, &by, output).await
+            })
+            .await
         }
         Command::Restore { scope, revision, expect, by } => {
-            profile::restore(store, &scope, revision, expect.expected, &by.subject()?, output).await
+            let by = by.subject()?;
+            on_store(url, async |store| {
+                profile::restore(store, &scope, revision, expect.expected, &by, output).await
+            })
+            .await
         }
         Command::Fail { scope, revision, code, message, by } => {
-            profile::fail(store, &scope, revision, (code, message), &by.subject()?, output).await
+            let by = by.subject()?;
+            on_store(url, async |store| profile::fail(store, &scope, revision, (code, message), &by, output).await)
+                .await
         }
         Command::ActivateAll { space, embedding, expect_embedding, retrieval, expect_retrieval, by } => {
             let targets = [(embedding, expect_embedding), (retrieval, expect_retrieval)];
-            profile::activate_all(store, &space, targets, &by.subject()?, output).await
+            let by = by.subject()?;
+            on_store(url, async |store| profile::activate_all(store, &space, targets, &by, output).await).await
         }
-        Command::Show { scope } => history::show(store, &scope, output).await,
-        Command::Log { scope, after, limit } => history::log(store, &scope, after, limit, output).await,
-        Command::At { scope, time } => history::at(store, &scope, time, output).await,
-        Command::Diff { scope, from, to } => history::diff(store, &scope, from, to, output).await,
-        Command::Backfill(command) => backfill::run(store, command, output).await,
-        Command::Audit => audit::run(store, output).await,
-        Command::Validate { .. }
-        | Command::Digest { .. }
-        | Command::Canonical { .. }
-        | Command::Completions { .. }
-        | Command::Migrate { .. }
-        | Command::Doctor
-        | Command::Adopt { .. } => Ok(Ending::Done),
+        Command::Space(command) => on_store(url, async |store| space::run(store, command, output).await).await,
+        Command::Show { scope } => on_store(url, async |store| history::show(store, &scope, output).await).await,
+        Command::Log { scope, after, limit } => {
+            on_store(url, async |store| history::log(store, &scope, after, limit, output).await).await
+        }
+        Command::At { scope, time } => {
+            on_store(url, async |store| history::at(store, &scope, time, output).await).await
+        }
+        Command::Diff { scope, from, to } => {
+            on_store(url, async |store| history::diff(store, &scope, from, to, output).await).await
+        }
+        Command::Backfill(command) => {
+            on_store(url, async |store| backfill::run(store, command, output).await).await
+        }
+        Command::Audit => on_store(url, async |store| audit::run(store, output).await).await,
     }
+}
+
+/// Opens the store, does some work on it, and closes it whatever came of the work.
+async fn on_store(
+    url: &str,
+    work: impl AsyncFnOnce(&Opened) -> Result<Ending, Failure>,
+) -> Result<Ending, Failure> {
+    let store = store::open(url)?;
+    let ending = work(&store).await;
+    store.close().await;
+    ending
 }

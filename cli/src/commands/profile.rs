@@ -13,8 +13,9 @@ use crate::output::Output;
 use crate::output::json::{Answer, BothDocument, EntryDocument, ProfileDocument, RevisionDocument};
 use crate::store::Opened;
 
-/// A proposal's texts, read from its files.
-struct Texts {
+/// A proposal with its texts, read from their files.
+pub(super) struct Texts {
+    scope: Scope,
     snapshot: Vec<u8>,
     capability: Vec<u8>,
     /// The number and the vector space id are to be filled in.
@@ -25,7 +26,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn read(proposing: Proposing) -> Result<(Scope, Self), Failure> {
+    pub(super) fn read(proposing: Proposing) -> Result<Self, Failure> {
         let is_draft = proposing.snapshot.is_none();
         if is_draft && proposing.scope.kind == Kind::Retrieval {
             let message = "expected --snapshot FILE for a retrieval profile, found --plugin, --provider, --model and \
@@ -47,15 +48,15 @@ impl Texts {
             .to_string()
             .into_bytes(),
         };
-        let texts = Self {
+        Ok(Self {
+            scope: proposing.scope,
             snapshot,
             capability: input::read(&proposing.capability, Limits::ANY.bytes)?,
             is_draft,
             by: proposing.by.subject()?,
             allow_unchanged: proposing.allow_unchanged,
             ignore_legacy: proposing.ignore_legacy,
-        };
-        Ok((proposing.scope, texts))
+        })
     }
 
     fn proposal(&self) -> Proposal<'_> {
@@ -71,12 +72,12 @@ fn fresh_id() -> RevisionId {
     uuid::Uuid::now_v7().into()
 }
 
-pub(super) async fn propose(store: &Opened, proposing: Proposing, output: Output) -> Result<Ending, Failure> {
-    let (scope, texts) = Texts::read(proposing)?;
+pub(super) async fn propose(store: &Opened, texts: &Texts, output: Output) -> Result<Ending, Failure> {
+    let scope = &texts.scope;
     let outcome = if texts.is_draft {
-        store.registry.propose_next(&scope, &texts.proposal(), fresh_id()).await?
+        store.registry.propose_next(scope, &texts.proposal(), fresh_id()).await?
     } else {
-        store.registry.propose(&scope, &texts.proposal()).await?
+        store.registry.propose(scope, &texts.proposal()).await?
     };
     output.either(
         || Answer::new(&outcome, |revision: &Revision| RevisionDocument::from(revision)),
@@ -97,15 +98,15 @@ pub(super) async fn propose(store: &Opened, proposing: Proposing, output: Output
 
 pub(super) async fn publish(
     store: &Opened,
-    proposing: Proposing,
+    texts: &Texts,
     expected: Expectation,
     output: Output,
 ) -> Result<Ending, Failure> {
-    let (scope, texts) = Texts::read(proposing)?;
+    let scope = &texts.scope;
     let outcome = if texts.is_draft {
-        store.registry.publish_next(&scope, &texts.proposal(), expected.0, fresh_id()).await?
+        store.registry.publish_next(scope, &texts.proposal(), expected.0, fresh_id()).await?
     } else {
-        store.registry.publish(&scope, &texts.proposal(), expected.0).await?
+        store.registry.publish(scope, &texts.proposal(), expected.0).await?
     };
     activated(&outcome, output)
 }
