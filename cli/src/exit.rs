@@ -107,3 +107,45 @@ fn exit_code(code: &str) -> u8 {
         _ => 1,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_the_exit_code_of_its_group() {
+        for (expected, codes) in [
+            (3, &["HEAD_CONFLICT", "CANDIDATE_EXISTS", "REVISION_CONFLICT", "LEASE_LOST"][..]),
+            (4, &["PROFILE_NOT_FOUND", "REVISION_NOT_FOUND", "SPACE_NOT_FOUND", "BACKFILL_NOT_FOUND"]),
+            (5, &["STORE_UNAVAILABLE", "STORE_BUSY", "STORE_READ_ONLY", "STORE_FULL", "STORE_OUTCOME_UNKNOWN"]),
+            (
+                5,
+                &[
+                    "STORE_SCHEMA",
+                    "STORE_FOREIGN_TABLES",
+                    "MODEL_PREFLIGHT_TIMEOUT",
+                    "EMBEDDING_DIMENSION_INVALID",
+                ],
+            ),
+            (
+                1,
+                &[
+                    "SNAPSHOT_INVALID",
+                    "SNAPSHOT_CORRUPT",
+                    "HEAD_INVALID",
+                    "NO_CHANGE",
+                    "NOT_CANDIDATE",
+                    "SPACE_EXISTS",
+                ],
+            ),
+            (
+                1,
+                &["JSON_TOO_DEEP", "INPUT_UNREADABLE", "CATALOG_INVALID", "NUMBER_EXHAUSTED", "MANAGED_ELSEWHERE"],
+            ),
+        ] {
+            for code in codes {
+                assert_eq!(exit_code(code), expected, "{code}");
+            }
+        }
+    }
+}

@@ -15,6 +15,10 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
         return Ok(Box::new(io::stdin()));
     }
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    // Elsewhere than on Windows a folder can be opened, and only reading it fails.
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(unreadable(path, &io::ErrorKind::IsADirectory.into()));
+    }
     Ok(Box::new(file))
 }
 

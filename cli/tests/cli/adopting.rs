@@ -157,3 +157,55 @@ fn g5_17_an_interrupted_adoption_hands_back_its_leases_and_is_continued() {
     assert_eq!((rest.exit, rest.document()["installed"].as_u64().unwrap() + first), (0, 800));
     assert_eq!(bench.run(&["audit"]).exit, 0);
 }
+
+#[cfg(unix)]
+fn send(signal: &str, child: &std::process::Child) {
+    let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+fn wait_for_the_database(bench: &Bench) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !bench.database().exists() {
+        assert!(Instant::now() < deadline, "no database in a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Signals are caught right after the store is opened.
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_import_that_is_told_to_end_keeps_its_lines_and_is_continued() {
+    let bench = Bench::new();
+    let file = many_spaces(&bench, 5_000);
+    let child = bench.start(&["--json", "import", &file]);
+    wait_for_the_database(&bench);
+    send("-TERM", &child);
+    let answer = Bench::finish(child);
+    assert_eq!(answer.exit, 130, "{}{}", answer.stdout, answer.stderr);
+    let first = answer.document()["imported"].as_u64().unwrap();
+    assert!(first > 0 && first < 5_000, "{first}");
+    assert_eq!(
+        bench.json(&["space", "list"]).stdout.lines().count() as u64,
+        first,
+        "each line wholly or not at all"
+    );
+    let rest = bench.json(&["import", &file]).document();
+    assert_eq!((&rest["imported"], &rest["unchanged"]), (&(5_000 - first).into(), &first.into()));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_second_signal_ends_what_waits_for_input() {
+    let bench = Bench::new();
+    let mut child = bench.start(&["import", "-"]);
+    let _held_open = child.stdin.take();
+    wait_for_the_database(&bench);
+    send("-INT", &child);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none(), "the first signal lets it finish");
+    send("-INT", &child);
+    assert_eq!(Bench::finish(child).exit, 130);
+}

@@ -75,3 +75,72 @@ fn a_reader_that_goes_away_is_no_error() {
     let answer = Bench::finish(child);
     assert_eq!((answer.exit, answer.stderr.as_str()), (0, ""));
 }
+
+/// Everything that the file holds, to compare it with later.
+fn rows(bench: &Bench) -> String {
+    ["log", "show"].map(|command| bench.json(&[command, EMBEDDING]).stdout).concat()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_read_only_store_is_read_and_takes_no_writes() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
+
+    let bench = Bench::new();
+    bench.with_history();
+    let before = rows(&bench);
+    let permit = |path: std::path::PathBuf, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    permit(bench.database(), 0o444);
+    permit(bench.path("."), 0o777);
+    // Permissions mean nothing to root, so somebody else writes.
+    let is_root = std::fs::OpenOptions::new().write(true).open(bench.database()).is_ok();
+    let binary = bench.path("space-profiles");
+    std::fs::copy(env!("CARGO_BIN_EXE_space-profiles"), &binary).unwrap();
+    permit(binary.clone(), 0o755);
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(&binary);
+        command.arg("--json").args(arguments).args(["--by", "ann"]).current_dir(bench.path("."));
+        command.env_remove("SPACE_PROFILES_STORE");
+        if is_root {
+            command.uid(65_534).gid(65_534);
+        }
+        command.output().unwrap()
+    };
+    let refused = run(&["restore", EMBEDDING, "1", "--expect", "2"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(5), "{error}");
+    assert!(error.contains("\"code\":\"STORE_READ_ONLY\""), "{error}");
+    permit(bench.database(), 0o644);
+    assert_eq!(rows(&bench), before, "the rows are as they were");
+}
+
+#[test]
+fn a_damaged_database_is_unavailable_and_is_not_touched() {
+    let bench = Bench::new();
+    bench.with_history();
+    let mut content = std::fs::read(bench.database()).unwrap();
+    assert!(content.len() > 8_192, "closing the store left everything in the file itself");
+    content[100..4_096].fill(0xFF);
+    std::fs::write(bench.database(), &content).unwrap();
+    for arguments in [&["show", EMBEDDING][..], &["audit"], &["restore", EMBEDDING, "1", "--expect", "2"]] {
+        let answer = bench.json(arguments);
+        let code = answer.error()["code"].as_str().unwrap().to_owned();
+        assert!(answer.exit == 5 && code.starts_with("STORE_"), "{arguments:?}: {}", answer.stderr);
+    }
+    assert_eq!(std::fs::read(bench.database()).unwrap(), content);
+}
+
+#[test]
+fn a_database_of_somebody_else_is_left_alone() {
+    let bench = Bench::new();
+    let connection = rusqlite::Connection::open(bench.database()).unwrap();
+    connection.execute_batch("CREATE TABLE notes (text); PRAGMA user_version = 900;").unwrap();
+    drop(connection);
+    let before = std::fs::read(bench.database()).unwrap();
+    let answer = bench.json(&["space", "add", SPACE]);
+    assert_eq!((answer.exit, &answer.error()["code"]), (5, &"STORE_SCHEMA".into()));
+    assert_eq!(std::fs::read(bench.database()).unwrap(), before);
+}

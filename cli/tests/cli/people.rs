@@ -8,6 +8,7 @@ fn assert_shown(name: &str, shown: &str) {
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.add_filter(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z", "(a time, in UTC)    ");
+    settings.add_filter(r"row [0-9a-f-]{36}", "row (an id)");
     settings.bind(|| insta::assert_snapshot!(name, shown));
 }
 
@@ -56,6 +57,27 @@ fn adoption() {
         assert!(broken.contains(code), "{broken}");
     }
     assert_shown("backfill_status", &bench.run(&["backfill", "status"]).shown());
+}
+
+#[test]
+fn what_failed_is_listed_in_the_order_of_the_file_and_of_the_scopes() {
+    let bench = Bench::new();
+    let adopt = ["adopt", &example("broken.ndjson"), "--catalog", &example("models.toml")];
+    assert_shown("adopt_broken", &bench.run(&adopt).shown());
+    assert_shown("backfill_list", &bench.run(&["backfill", "list"]).shown());
+}
+
+#[test]
+fn a_damaged_history() {
+    let bench = Bench::new();
+    bench.with_history();
+    let connection = rusqlite::Connection::open(bench.database()).unwrap();
+    let damage = "DROP TRIGGER knowledge_space_profile_revisions_immutable_tr;
+                  UPDATE knowledge_space_profile_revisions SET snapshot_digest = hex(zeroblob(32))
+                      WHERE revision = 1";
+    connection.execute_batch(damage).unwrap();
+    assert_shown("log_damaged", &bench.run(&["log", EMBEDDING]).shown());
+    assert_shown("audit_findings", &bench.run(&["audit"]).shown());
 }
 
 #[test]
