@@ -67,7 +67,14 @@ impl Auditor<'_> {
 
 /// Checks everything that belongs to a space.
 pub fn audit_space(content: &SpaceContent) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let unreadable = content.unreadable.iter().map(|what| Finding {
+        scope: None,
+        id: None,
+        rule: "row",
+        message: format!("space {}: {what}", content.space),
+        severity: Severity::Error,
+    });
+    let mut findings: Vec<Finding> = unreadable.collect();
     for kind in Kind::ALL {
         let scope = content.space.scope(kind);
         let mut auditor = Auditor { scope: &scope, findings: Vec::new() };

@@ -46,7 +46,7 @@ pub struct Discovery {
 pub struct Backfills {
     /// The rows, by id.
     pub items: Vec<Backfill>,
-    /// After which id to go on, if there may be more.
+    /// After which id to go on; none once a page is empty.
     pub next: Option<BackfillId>,
 }
 
@@ -196,8 +196,7 @@ impl Ledger {
     ) -> Result<Backfills, Error> {
         check_filter(&filter.spaces)?;
         let rows = self.store.backfill_page(filter, after, limit).await?;
-        let is_full = rows.len() >= limit.get() as usize;
-        let next = rows.last().filter(|_| is_full).map(|row| row.id);
+        let next = rows.last().map(|row| row.id);
         Ok(Backfills { items: rows.into_iter().filter_map(BackfillRow::read).collect(), next })
     }
 

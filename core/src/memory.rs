@@ -83,7 +83,9 @@ impl MemoryContent {
 
     fn profile(&self, scope: &Scope) -> Option<String> {
         let manifest = self.manifests.get(&scope.space)?;
-        let document = Document::parse(manifest.metadata.as_bytes(), Limits::ROW).ok()?;
+        let Ok(document) = Document::parse(manifest.metadata.as_bytes(), Limits::ROW) else {
+            return Some(String::new());
+        };
         let node = document.member(document.root(), scope.kind.legacy_key())?;
         Some(document.canonical_of(node))
     }
@@ -465,7 +467,7 @@ impl Store for MemoryStore {
             .collect();
         let has_more = rows.len() > limit.get() as usize;
         rows.truncate(limit.get() as usize);
-        Ok(RevisionPage { head: content.heads.get(scope).copied(), rows, has_more })
+        Ok(RevisionPage { head: content.heads.get(scope).copied(), rows, unreadable: Vec::new(), has_more })
     }
 
     async fn revision_at(&self, scope: &Scope, moment: Timestamp) -> Result<Option<RevisionRow>, StoreError> {
@@ -631,6 +633,7 @@ impl MemoryContent {
             heads: scopes.iter().filter_map(|scope| Some((scope.kind, *self.heads.get(scope)?))).collect(),
             revisions: scopes.iter().flat_map(of_kind).collect(),
             backfills,
+            unreadable: Vec::new(),
             space,
         }
     }

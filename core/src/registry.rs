@@ -301,12 +301,15 @@ impl Registry {
         limit: PageLimit,
     ) -> Result<Revisions, Error> {
         let page = self.store.revision_page(scope, after, limit).await?;
-        let next = page.rows.last().filter(|_| page.has_more).map(|row| row.revision);
-        Ok(Revisions {
-            active_revision: page.head.map(|head| head.active_revision),
-            items: page.rows.iter().map(|row| row.verify(scope)).collect(),
-            next,
-        })
+        let mut items: Vec<RevisionEntry> = page.rows.iter().map(|row| row.verify(scope)).collect();
+        items.extend(page.unreadable.into_iter().map(Err));
+        let number = |entry: &RevisionEntry| match entry {
+            Ok(revision) => revision.number(),
+            Err(corruption) => corruption.revision,
+        };
+        items.sort_by_key(number);
+        let next = items.last().filter(|_| page.has_more).map(number);
+        Ok(Revisions { active_revision: page.head.map(|head| head.active_revision), items, next })
     }
 
     /// The revision that was active at a moment: the highest activated by then and not superseded by then.

@@ -6,7 +6,7 @@ use crate::head::Head;
 use crate::identifiers::{BackfillId, LeaseToken, RevisionId, TenantId, WorkerId};
 use crate::numbers::{PageLimit, RevisionNumber};
 use crate::refusal::StoreError;
-use crate::revision::RevisionRow;
+use crate::revision::{Corruption, RevisionRow};
 use crate::scope::{Kind, Scope, Space};
 use crate::space::{ManifestRow, SpaceRow};
 use crate::state::{BackfillKey, LedgerState, ScopeQuery, ScopeState, SpaceState};
@@ -101,6 +101,8 @@ pub struct RevisionPage {
     pub head: Option<Head>,
     /// The rows.
     pub rows: Vec<RevisionRow>,
+    /// Rows of the page whose columns hold what they cannot, though their id and number can be read.
+    pub unreadable: Vec<Corruption>,
     /// Whether there are rows after these.
     pub has_more: bool,
 }
@@ -143,6 +145,8 @@ pub struct SpaceContent {
     pub revisions: Vec<(Kind, RevisionRow)>,
     /// Its ledger rows, by kind, source manifest version, creation time and id.
     pub backfills: Vec<BackfillRow>,
+    /// Rows whose columns hold what they cannot, a sentence each.
+    pub unreadable: Vec<String>,
 }
 
 /// A page of spaces for discovery.
@@ -163,7 +167,8 @@ pub struct DiscoverySpace {
     pub is_writable: bool,
     /// The version of its manifest, if it has one.
     pub manifest_version: Option<crate::numbers::ManifestVersion>,
-    /// Per kind, embedding first: the JSON text under the legacy key, if the manifest has one.
+    /// Per kind, embedding first: the JSON text under the legacy key, if the manifest has one; an empty text if the
+    /// metadata is not JSON.
     pub profiles: [Option<String>; 2],
     /// Per kind, embedding first: whether the scope has a head.
     pub has_head: [bool; 2],

@@ -6,7 +6,7 @@ use space_profiles_core::{BackfillRow, Kind, PageLimit, RevisionRow, Space, Spac
 use crate::error::JobError;
 use crate::load;
 use crate::pages::bound;
-use crate::rows::{self, Columns, ScopeKey, all, backfill_columns, revision_columns};
+use crate::rows::{self, Columns, ScopeKey, all_readable, backfill_columns, readable, revision_columns};
 
 pub(crate) fn page(
     connection: &mut Connection,
@@ -54,31 +54,53 @@ fn owners(connection: &Connection, after: Option<&Space>, limit: PageLimit) -> R
         )
         ORDER BY knowledge_space_id, tenant_id LIMIT ?3";
     let (after_tenant, after_id) = bound(after);
-    all(connection, SQL, params![after_id, after_tenant, limit.get()], |row| {
-        Ok(Columns::of("knowledge_spaces", row).space("tenant_id", "id")?)
-    })
+    // An id that is none is found by the check of the schema's constraints; the others still come.
+    all_readable(
+        connection,
+        SQL,
+        params![after_id, after_tenant, limit.get()],
+        |row| Ok(Columns::of("knowledge_spaces", row).space("tenant_id", "id")?),
+        &mut Vec::new(),
+    )
 }
 
 fn content(connection: &Connection, space: Space) -> Result<SpaceContent, JobError> {
     let mut heads = Vec::new();
     let mut revisions = Vec::new();
+    let mut unreadable = Vec::new();
     for kind in Kind::ALL {
         let scope = space.scope(kind);
         let key = ScopeKey::from(&scope);
-        heads.extend(load::head(connection, &key)?.map(|head| (kind, head)));
-        revisions.extend(revisions_of(connection, &key)?.into_iter().map(|row| (kind, row)));
+        let head = if_readable(load::head(connection, &key), &mut unreadable)?;
+        heads.extend(head.map(|head| (kind, head)));
+        let of_scope = revisions_of(connection, &key, &mut unreadable)?;
+        revisions.extend(of_scope.into_iter().map(|row| (kind, row)));
     }
     Ok(SpaceContent {
-        row: load::space(connection, &space)?,
-        manifest: load::manifest(connection, &space)?,
+        row: if_readable(load::space(connection, &space), &mut unreadable)?,
+        manifest: if_readable(load::manifest(connection, &space), &mut unreadable)?,
         heads,
         revisions,
-        backfills: backfills_of(connection, &space)?,
+        backfills: backfills_of(connection, &space, &mut unreadable)?,
+        unreadable,
         space,
     })
 }
 
-fn revisions_of(connection: &Connection, key: &ScopeKey<'_>) -> Result<Vec<RevisionRow>, JobError> {
+fn if_readable<T>(read: Result<Option<T>, JobError>, unreadable: &mut Vec<String>) -> Result<Option<T>, JobError> {
+    readable(read).map(|read| {
+        read.unwrap_or_else(|what| {
+            unreadable.push(what);
+            None
+        })
+    })
+}
+
+fn revisions_of(
+    connection: &Connection,
+    key: &ScopeKey<'_>,
+    unreadable: &mut Vec<String>,
+) -> Result<Vec<RevisionRow>, JobError> {
     let sql = concat!(
         "SELECT ",
         revision_columns!(),
@@ -86,10 +108,14 @@ fn revisions_of(connection: &Connection, key: &ScopeKey<'_>) -> Result<Vec<Revis
          WHERE tenant_id = ?1 AND knowledge_space_id = ?2 AND kind = ?3
          ORDER BY revision"
     );
-    all(connection, sql, params![key.tenant, key.space, key.kind], rows::revision)
+    all_readable(connection, sql, params![key.tenant, key.space, key.kind], rows::revision, unreadable)
 }
 
-fn backfills_of(connection: &Connection, space: &Space) -> Result<Vec<BackfillRow>, JobError> {
+fn backfills_of(
+    connection: &Connection,
+    space: &Space,
+    unreadable: &mut Vec<String>,
+) -> Result<Vec<BackfillRow>, JobError> {
     let sql = concat!(
         "SELECT ",
         backfill_columns!(),
@@ -97,5 +123,6 @@ fn backfills_of(connection: &Connection, space: &Space) -> Result<Vec<BackfillRo
          WHERE tenant_id = ?1 AND knowledge_space_id = ?2
          ORDER BY kind, source_manifest_version, created_at, id"
     );
-    all(connection, sql, params![space.tenant.as_str(), space.id.to_string()], rows::backfill)
+    let params = params![space.tenant.as_str(), space.id.to_string()];
+    all_readable(connection, sql, params, rows::backfill, unreadable)
 }

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use space_profiles_core::{
-    Backfill, BackfillGuard, Claim, Claimed, Clock, EXHAUSTED_PER_CLAIM, SpaceFilter, Timestamp, WriteBackfill,
+    Backfill, BackfillGuard, BackfillRow, Claim, Claimed, Clock, EXHAUSTED_PER_CLAIM, SpaceFilter, Timestamp,
+    WriteBackfill,
 };
 
 use crate::apply::write_backfill;
@@ -107,7 +108,9 @@ impl Due {
         while found.len() < most
             && let Some(row) = rows.next()?
         {
-            let Some(row) = rows::backfill(row)?.read() else { continue };
+            let Some(row) = rows::readable(rows::backfill(row))?.ok().and_then(BackfillRow::read) else {
+                continue;
+            };
             let from = BackfillGuard {
                 id: row.id,
                 row_version: row.row_version,

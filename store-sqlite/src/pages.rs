@@ -10,7 +10,9 @@ use space_profiles_core::{
 use crate::error::JobError;
 use crate::filter::Filtered;
 use crate::load::{head, legacy_path};
-use crate::rows::{self, Columns, ScopeKey, all, backfill_columns, first, revision_columns, space_columns};
+use crate::rows::{
+    self, Columns, ScopeKey, all, all_readable, backfill_columns, first, revision_columns, space_columns,
+};
 
 pub(crate) fn revisions(
     connection: &mut Connection,
@@ -30,11 +32,18 @@ pub(crate) fn revisions(
     let after = after.map_or(0, RevisionNumber::get);
     // One more than asked for tells whether there is more.
     let one_more = limit.get() + 1;
-    let mut rows =
-        all(&transaction, sql, params![key.tenant, key.space, key.kind, after, one_more], rows::revision)?;
-    let has_more = rows.len() > limit.get() as usize;
-    rows.truncate(limit.get() as usize);
-    Ok(RevisionPage { head: head(&transaction, &key)?, rows, has_more })
+    let params = params![key.tenant, key.space, key.kind, after, one_more];
+    let mut read = all(&transaction, sql, params, rows::revision_or_corruption)?;
+    let has_more = read.len() > limit.get() as usize;
+    read.truncate(limit.get() as usize);
+    let (mut rows, mut unreadable) = (Vec::new(), Vec::new());
+    for row in read {
+        match row {
+            Ok(row) => rows.push(row),
+            Err(corruption) => unreadable.push(corruption),
+        }
+    }
+    Ok(RevisionPage { head: head(&transaction, &key)?, rows, unreadable, has_more })
 }
 
 pub(crate) fn revision_at(
@@ -108,8 +117,8 @@ pub(crate) fn discovery(
          )
          SELECT
            page.tenant_id, page.id, page.is_writable, manifest.manifest_version,
-           CASE WHEN json_valid(manifest.metadata) THEN manifest.metadata -> ?5 END,
-           CASE WHEN json_valid(manifest.metadata) THEN manifest.metadata -> ?6 END,
+           CASE json_valid(manifest.metadata) WHEN 1 THEN manifest.metadata -> ?5 WHEN 0 THEN '' END,
+           CASE json_valid(manifest.metadata) WHEN 1 THEN manifest.metadata -> ?6 WHEN 0 THEN '' END,
            EXISTS (
              SELECT 1 FROM knowledge_space_profile_heads AS head
              WHERE
@@ -131,7 +140,8 @@ pub(crate) fn discovery(
     let (after_tenant, after_id) = bound(after);
     let [embedding, retrieval] = Kind::ALL.map(legacy_path);
     let params = params![filtered.argument, after_id, after_tenant, limit.get(), embedding, retrieval];
-    Ok(DiscoveryPage { now, spaces: all(connection, &sql, params, discovery_space)? })
+    // A row that cannot be read is the audit's; the others still come.
+    Ok(DiscoveryPage { now, spaces: all_readable(connection, &sql, params, discovery_space, &mut Vec::new())? })
 }
 
 fn discovery_space(row: &Row<'_>) -> Result<DiscoverySpace, JobError> {
@@ -172,5 +182,5 @@ pub(crate) fn backfills(
         filter.code,
         limit.get(),
     ];
-    all(connection, &sql, params, rows::backfill)
+    all_readable(connection, &sql, params, rows::backfill, &mut Vec::new())
 }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use rusqlite::types::{FromSql, Type};
 use rusqlite::{Connection, Params, Row};
 use space_profiles_core::{
-    BackfillRow, Head, Kind, ManifestRow, RevisionRow, Scope, Space, SpaceId, SpaceRow, StoreCode, StoreError,
-    TenantId, Timestamp,
+    BackfillRow, Corruption, Head, Kind, ManifestRow, RevisionRow, Scope, Space, SpaceId, SpaceRow, StoreCode,
+    StoreError, TenantId, Timestamp,
 };
 
 use crate::error::JobError;
@@ -82,6 +82,35 @@ pub(crate) fn all<T>(
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+/// A row's value, unless its columns hold what they cannot: then a sentence that says so.
+pub(crate) fn readable<T>(read: Result<T, JobError>) -> Result<Result<T, String>, JobError> {
+    match read {
+        Ok(value) => Ok(Ok(value)),
+        Err(JobError::Store(error)) if error.code == StoreCode::Schema => Ok(Err(error.message)),
+        Err(error) => Err(error),
+    }
+}
+
+/// All rows that a query finds and that can be read.
+pub(crate) fn all_readable<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: Read<T>,
+    unreadable: &mut Vec<String>,
+) -> Result<Vec<T>, JobError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        match readable(read(row))? {
+            Ok(value) => found.push(value),
+            Err(what) => unreadable.push(what),
+        }
     }
     Ok(found)
 }
@@ -199,6 +228,18 @@ pub(crate) fn manifest(row: &Row<'_>) -> Result<ManifestRow, JobError> {
         metadata: columns.text("metadata")?,
         created_at: columns.time("created_at")?,
         updated_at: columns.time("updated_at")?,
+    })
+}
+
+/// A revision, or what is wrong with a row of which only id and number can be read.
+pub(crate) fn revision_or_corruption(row: &Row<'_>) -> Result<Result<RevisionRow, Corruption>, JobError> {
+    Ok(match readable(revision(row))? {
+        Ok(revision) => Ok(revision),
+        Err(what) => {
+            let mut columns = Columns::of("knowledge_space_profile_revisions", row);
+            let (id, revision) = (columns.parsed("id")?, columns.number("revision")?);
+            Err(Corruption { id, revision, rule: "row", what })
+        }
     })
 }
 

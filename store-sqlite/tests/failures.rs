@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use space_profiles_conformance::{ANN, SequentialDraw, by, embedding, limit, number, space_of};
 use space_profiles_core::{
-    ActiveProfile, Error, Kind, Outcome, Proposal, Registry, RevisionNumber, Scope, StoreCode,
+    ActiveProfile, Error, ImportLine, Kind, Lease, Outcome, Proposal, Registry, RevisionNumber, Scope,
+    SpaceFilter, StoreCode, WorkerId,
 };
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 use uuid::Uuid;
@@ -129,6 +130,56 @@ async fn g4_02_g4_16_a_failure_after_any_statement_of_an_activation_leaves_the_o
     }
     assert_eq!(activate().await.unwrap().value.head.row_version.get(), 2, "the same call succeeds");
     opened.assert_sound().await;
+}
+
+/// Runs a statement that no constraint and no trigger stands against.
+async fn damage(opened: &Opened, sql: &'static str) {
+    let damage = move |connection: &mut Connection| {
+        connection.pragma_update(None, "ignore_check_constraints", true)?;
+        connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let changed = connection.execute(sql, []);
+        connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+        connection.pragma_update(None, "ignore_check_constraints", false)?;
+        changed
+    };
+    assert_eq!(opened.store.with_connection(damage).await.unwrap(), 1, "{sql}");
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_is_told_and_stands_in_nobodys_way() {
+    let opened = Opened::with_a_space(&SqliteOptions::memory()).await;
+    opened.publish(1).await.unwrap();
+    opened.publish(2).await.unwrap();
+    damage(&opened, "UPDATE knowledge_space_profile_revisions SET state = 'bogus' WHERE revision = 1").await;
+    let history = opened.registry.revisions(&opened.scope, None, limit(10)).await.unwrap();
+    let sound: Vec<bool> = history.items.iter().map(Result::is_ok).collect();
+    assert_eq!(sound, [false, true], "an entry of its own, in its place");
+    let findings = opened.registry.audit_page(None, limit(10)).await.unwrap().findings;
+    assert!(
+        findings.iter().any(|finding| finding.rule == "row" && finding.message.contains("`state`")),
+        "{findings:?}"
+    );
+
+    for id in 1..=2_u128 {
+        let line = format!(
+            r#"{{"tenantId": "acme", "knowledgeSpaceId": "{}", "manifestVersion": 1,
+                 "metadata": {{"{}": {{}}}}}}"#,
+            Uuid::from_u128(id),
+            Kind::Retrieval.legacy_key()
+        );
+        opened.registry.import(&ImportLine::parse(line.as_bytes()).unwrap()).await.unwrap();
+    }
+    let ledger = opened.registry.ledger();
+    ledger.discover(None, limit(10), &SpaceFilter::All).await.unwrap();
+    damage(
+        &opened,
+        "UPDATE knowledge_space_profile_backfills SET max_execution_attempts = -1
+         WHERE knowledge_space_id = '00000000-0000-0000-0000-000000000001'",
+    )
+    .await;
+    let worker = WorkerId::new("worker").unwrap();
+    let claimed = ledger.claim(&worker, limit(10), Lease::DEFAULT, &SpaceFilter::All).await.unwrap();
+    assert_eq!(claimed.backfills.len(), 1, "the other row is given away");
 }
 
 #[tokio::test]
