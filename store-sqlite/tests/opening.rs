@@ -206,7 +206,8 @@ fn a_call_that_nobody_waits_for_is_finished() {
     let change = space_profiles_core::Change::AddSpace(row.clone());
     {
         let mut call = store.apply(&change);
-        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        // Begun, and then dropped, whether it is done by now or not.
+        let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     }
     let rows = without_a_runtime(store.space_page(None, None, limit(10))).unwrap();
     assert_eq!(rows, [row]);
