@@ -1,7 +1,7 @@
 //! Tables that a person likes to read.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table};
 use owo_colors::OwoColorize as _;
 use space_profiles_core::decide::RevisionEntry;
 use space_profiles_core::snapshot::{Profile, Selection, Switch};
@@ -107,12 +107,26 @@ fn fields(revision: &Revision) -> Fields {
     fields
 }
 
+/// Leaves columns out on a terminal with less than `room` columns of text, where every word would be broken.
+fn leave_out(table: &mut Table, room: u16, names: &[&str], header: &[&str]) {
+    if table.width().is_none_or(|width| width >= room) {
+        return;
+    }
+    for (index, _) in header.iter().enumerate().filter(|(_, name)| names.contains(name)) {
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+}
+
+const HISTORY: &[&str] = &["revision", "state", "model", "dimension", "proposed", "by", "activated", "digest"];
+
 /// A history.
 pub(crate) fn history(items: &[RevisionEntry]) -> String {
     if items.is_empty() {
         return "no revisions".to_owned();
     }
-    let mut table = table(&["revision", "state", "model", "dimension", "proposed", "by", "activated", "digest"]);
+    let mut table = table(HISTORY);
     for item in items {
         let cells = match item {
             Ok(revision) => {
@@ -137,6 +151,8 @@ pub(crate) fn history(items: &[RevisionEntry]) -> String {
         };
         table.add_row(cells.map(plain));
     }
+    leave_out(&mut table, 130, &["dimension", "proposed", "by"], HISTORY);
+    leave_out(&mut table, 90, &["digest"], HISTORY);
     let broken = items.iter().filter_map(|item| item.as_ref().err());
     let notes: Vec<String> = broken
         .map(|corruption| format!("{} {}", "SNAPSHOT_CORRUPT".red(), plain(corruption.to_string())))
@@ -239,4 +255,39 @@ pub(crate) fn counts(rows: &[(&str, u64)]) -> String {
         table.add_row([(*name).to_owned(), count.to_string()]);
     }
     table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(width: u16) -> String {
+        let mut table = table(HISTORY);
+        table.set_width(width);
+        table.add_row([
+            "1",
+            "superseded",
+            "text-embedding-3-small",
+            "1536",
+            "2026-07-14 12:00:00Z",
+            "user:ann",
+            "2026-07-14 12:00:00Z",
+            "0123456789ab…",
+        ]);
+        leave_out(&mut table, 130, &["dimension", "proposed", "by"], HISTORY);
+        leave_out(&mut table, 90, &["digest"], HISTORY);
+        table.to_string()
+    }
+
+    #[test]
+    fn a_history_leaves_columns_out_before_it_breaks_words() {
+        for width in [80, 100, 140] {
+            let shown = shown(width);
+            assert_eq!(shown.lines().count(), 5, "no word is broken at {width}:\n{shown}");
+            assert!(shown.lines().all(|line| line.chars().count() <= usize::from(width)), "{shown}");
+            assert!(shown.contains("text-embedding-3-small") && shown.contains("2026-07-14 12:00:00Z"));
+        }
+        assert!(shown(140).contains("user:ann") && !shown(100).contains("user:ann"));
+        assert!(shown(100).contains("0123456789ab…") && !shown(80).contains("0123456789ab…"));
+    }
 }
