@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Args, Parser, Subcommand};
 use space_profiles_core::{
-    BackfillStatus, FailureCode, FailureMessage, Kind, PageLimit, RevisionNumber, Scope, Space, SubjectId,
-    TenantId, Timestamp,
+    BackfillStatus, Dimension, FailureCode, FailureMessage, Kind, PageLimit, RevisionNumber, Scope, Space,
+    SubjectId, TenantId, Timestamp,
 };
 
 /// Change the embedding model or the retrieval settings of a knowledge space without breaking its search.
@@ -312,7 +312,7 @@ Interrupt it whenever you like: it hands back what it had claimed, and the next 
         #[arg(long)]
         all: bool,
         /// Only those that failed with this code.
-        #[arg(long, requires = "all")]
+        #[arg(long, requires = "all", conflicts_with = "scope")]
         code: Option<FailureCode>,
     },
 }
@@ -336,7 +336,7 @@ pub(crate) struct Proposing {
     pub(crate) model: Option<String>,
     /// The number of values in a vector.
     #[arg(long, value_name = "N", required_unless_present = "snapshot")]
-    pub(crate) dimension: Option<i64>,
+    pub(crate) dimension: Option<Dimension>,
     /// What was observed of the models, a JSON file.
     #[arg(long, value_name = "FILE")]
     pub(crate) capability: PathBuf,

@@ -85,6 +85,9 @@ pub enum Refusal {
     /// The scope has no head.
     #[error("expected an active profile, found none; propose one and activate it")]
     ProfileNotFound,
+    /// No revision of the scope was active at a moment.
+    #[error("expected a profile that was active at {0}, found none")]
+    NothingActiveAt(crate::time::Timestamp),
     /// Somebody else moved the head.
     #[error("expected active revision {}, found {}; look at it, then decide again", or_none(.expected), or_none(.actual))]
     HeadConflict {
@@ -133,7 +136,7 @@ pub enum Refusal {
     #[error("expected a backfill of this scope, found none; `backfill discover` looks for legacy profiles")]
     BackfillNotFound,
     /// The manifest that is stored is not older.
-    #[error("expected manifest version {stored} with the stored content, or a higher one, found version {found} with {}", if .stored == .found { "other content" } else { "lower number" })]
+    #[error("expected manifest version {stored} with the stored content, or a higher one, found version {found}{}", if .stored == .found { " with other content" } else { "" })]
     ManifestConflict {
         /// The version that is stored.
         stored: ManifestVersion,
@@ -168,7 +171,7 @@ impl Refusal {
             Self::VectorSpaceUnproven(_) => "VECTOR_SPACE_UNPROVEN",
             Self::NoChange(_) => "NO_CHANGE",
             Self::RevisionNotFound(_) => "REVISION_NOT_FOUND",
-            Self::ProfileNotFound => "PROFILE_NOT_FOUND",
+            Self::ProfileNotFound | Self::NothingActiveAt(_) => "PROFILE_NOT_FOUND",
             Self::HeadConflict { .. } => "HEAD_CONFLICT",
             Self::HeadInvalid(_) => "HEAD_INVALID",
             Self::NotCandidate { .. } => "NOT_CANDIDATE",

@@ -318,7 +318,7 @@ impl Registry {
     ///
     /// `PROFILE_NOT_FOUND`, `SNAPSHOT_CORRUPT`.
     pub async fn active_at(&self, scope: &Scope, moment: Timestamp) -> Result<Revision, Error> {
-        let row = self.store.revision_at(scope, moment).await?.ok_or(Refusal::ProfileNotFound)?;
+        let row = self.store.revision_at(scope, moment).await?.ok_or(Refusal::NothingActiveAt(moment))?;
         Ok(row.verify(scope)?)
     }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use space_profiles_core::{
     BackfillFilter, BackfillId, BackfillState, BackfillStatus, Error, PageLimit, Scope, Space, SpaceFilter,
 };
-use space_profiles_worker::{Catalog, Stop, Summary, Worker};
+use space_profiles_worker::{Catalog, FailedItem, Stop, Summary, Worker};
 
 use super::backfill::{summary, worker};
 use super::import::{ImportedFile, import};
@@ -26,7 +26,8 @@ pub(super) async fn run(
 ) -> Result<Ending, Failure> {
     let stop = stop_on_signal(output);
     let imported = import(store, lines, &stop).await?;
-    let done = install(store, &worker(store, catalog)?, &imported, &stop).await?;
+    let mut done = install(store, &worker(store, catalog)?, &imported, &stop).await?;
+    done.failed = still_failed(store, done.failed).await?;
 
     let was_interrupted = done.was_interrupted;
     let mut document = summary(done, Some(imported.imported));
@@ -37,14 +38,8 @@ pub(super) async fn run(
     output.either(
         || &document,
         || {
-            let mut text = lists::summary(&document);
-            if document.failed.iter().any(|item| item.line.is_none()) {
-                text.push_str("\nmend the causes, then `space-profiles backfill retry --all` and `adopt` again");
-            }
-            if was_interrupted {
-                text.push_str("\ninterrupted; `adopt` again goes on from here");
-            }
-            text
+            let interrupted = if was_interrupted { "\ninterrupted; `adopt` again goes on from here" } else { "" };
+            format!("{}{}{interrupted}", lists::summary(&document), lists::next_steps(&document))
         },
     )?;
     Ok(if was_interrupted { Ending::Interrupted } else { Ending::unless_any(!document.failed.is_empty()) })
@@ -64,24 +59,63 @@ async fn install(
     let mut position = 0;
     let mut whole = Summary { was_interrupted: imported.was_interrupted, ..Summary::default() };
     for chunk in spaces.chunks(CHUNK) {
-        let filter = SpaceFilter::Spaces(chunk.iter().map(|(space, _)| (*space).clone()).collect());
         if whole.was_interrupted {
-            // What an earlier run left there still waits.
-            let counts = store.ledger.counts(&filter).await?;
-            whole.pending += counts.queued + counts.running;
-            continue;
+            break;
         }
-        let part = worker.run(&filter, &progress, stop).await?;
+        let part = worker.run(&filter_of(chunk), &progress, stop).await?;
         whole.discovered += part.discovered;
-        whole.installed += part.installed;
         whole.already_installed += part.already_installed;
-        whole.failed.extend(part.failed);
-        whole.pending += part.pending;
-        whole.was_interrupted |= part.was_interrupted;
+        add_work(&mut whole, part);
         position += chunk.iter().map(|(_, profiles)| *profiles as u64).sum::<u64>();
         progress.at(position);
     }
+    // What became due meanwhile, for instance since another worker's lease ran out, is done too.
+    loop {
+        whole.pending = 0;
+        let mut worked = 0;
+        for chunk in spaces.chunks(CHUNK) {
+            let filter = filter_of(chunk);
+            let counts = store.ledger.counts(&filter).await?;
+            if whole.was_interrupted || counts.due + counts.expired == 0 {
+                whole.pending += counts.queued + counts.running;
+                continue;
+            }
+            let part = worker.run(&filter, &progress, stop).await?;
+            worked += part.installed + part.failed.len() as u64;
+            whole.pending += part.pending;
+            add_work(&mut whole, part);
+        }
+        if worked == 0 {
+            break;
+        }
+    }
     Ok(whole)
+}
+
+fn filter_of(chunk: &[(&Space, usize)]) -> SpaceFilter {
+    SpaceFilter::Spaces(chunk.iter().map(|(space, _)| (*space).clone()).collect())
+}
+
+fn add_work(whole: &mut Summary, part: Summary) {
+    whole.installed += part.installed;
+    whole.failed.extend(part.failed);
+    whole.was_interrupted |= part.was_interrupted;
+}
+
+/// Failures that a newer row of the same scope has not made good: an older source may fail beside it.
+async fn still_failed(store: &Opened, failed: Vec<FailedItem>) -> Result<Vec<FailedItem>, Failure> {
+    let mut still = Vec::new();
+    for item in failed {
+        let was_made_good = match store.ledger.get(&item.scope).await {
+            Ok(newest) => newest.status() == BackfillStatus::Succeeded,
+            Err(Error::Refused(_)) => false,
+            Err(error) => return Err(error.into()),
+        };
+        if !was_made_good {
+            still.push(item);
+        }
+    }
+    Ok(still)
 }
 
 /// Profiles of the file whose newest ledger row failed in an earlier run.

@@ -12,6 +12,7 @@ use super::interrupt::stop_on_signal;
 use super::progress::Progress;
 use crate::args::BackfillCommand;
 use crate::exit::{Ending, Failure};
+use crate::input;
 use crate::output::json::{BackfillDocument, FailedDocument, SummaryDocument};
 use crate::output::{Output, lists, tables};
 use crate::store::Opened;
@@ -27,9 +28,18 @@ pub(super) async fn run(store: &Opened, command: BackfillCommand, output: Output
     }
 }
 
+/// Far more than all models that there are.
+const LARGEST_CATALOG: usize = 64 << 20;
+
 /// Reads a catalog.
 pub(super) fn catalog(file: &Path) -> Result<Catalog, Failure> {
-    Catalog::read(file).map_err(|error| Failure::Other { code: error.code(), message: error.to_string() })
+    let catalog = if file.as_os_str() == "-" {
+        // What is no UTF-8 is no TOML either, and is told as such.
+        Catalog::parse(&String::from_utf8_lossy(&input::read(file, LARGEST_CATALOG)?))
+    } else {
+        Catalog::read(file)
+    };
+    catalog.map_err(|error| Failure::Other { code: error.code(), message: error.to_string() })
 }
 
 /// A worker that checks against a catalog, named after this process.
@@ -84,7 +94,7 @@ async fn work(
     let done = done?;
     let was_interrupted = done.was_interrupted;
     let document = summary(done, None);
-    output.either(|| &document, || lists::summary(&document))?;
+    output.either(|| &document, || format!("{}{}", lists::summary(&document), lists::next_steps(&document)))?;
     Ok(if was_interrupted { Ending::Interrupted } else { Ending::unless_any(!document.failed.is_empty()) })
 }
 

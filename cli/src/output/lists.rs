@@ -21,6 +21,28 @@ pub(crate) fn summary(summary: &SummaryDocument) -> String {
     below(counts(&rows), &summary.failed)
 }
 
+/// What to do about what failed or is left.
+pub(crate) fn next_steps(summary: &SummaryDocument) -> String {
+    let of_models =
+        |item: &&FailedDocument| item.code.starts_with("MODEL_") || item.code.starts_with("EMBEDDING_");
+    let mut steps = String::new();
+    if summary.failed.iter().any(|item| of_models(&item)) {
+        steps.push_str(
+            "\nMODEL_*: mend the catalog, then `space-profiles backfill retry SCOPE` and this command again",
+        );
+    }
+    if summary.failed.iter().any(|item| item.code.starts_with("LEGACY_")) {
+        steps.push_str("\nLEGACY_*: mend the manifest and give it a higher manifestVersion, then adopt it again");
+    }
+    if summary.pending > 0 {
+        steps.push_str(
+            "\npending: leased by a worker or due later; `space-profiles backfill list --state running` and \
+             `--state queued` say until when",
+        );
+    }
+    steps
+}
+
 /// What failed, if anything did, below something else.
 pub(crate) fn below(above: String, failed: &[FailedDocument]) -> String {
     if failed.is_empty() {

@@ -111,6 +111,33 @@ fn a_catalog_that_cannot_be_read_leaves_nothing_behind() {
     assert!(!bench.database().exists());
 }
 
+#[test]
+fn a_mended_manifest_makes_good_what_failed_before() {
+    let bench = Bench::new();
+    let broken = std::fs::read_to_string(example("broken.ndjson")).unwrap();
+    let unknown = broken.lines().find(|line| line.contains("text-embedding-4-small")).unwrap();
+    let file = bench.write("space.ndjson", unknown);
+    let first = adopt(&bench, &file);
+    assert_eq!((first.exit, &first.document()["failed"][0]["code"]), (1, &"MODEL_SELECTION_NOT_FOUND".into()));
+    let good = std::fs::read_to_string(example("manifests.ndjson")).unwrap();
+    let mut mended: Value = serde_json::from_str(unknown).unwrap();
+    let profile: Value = serde_json::from_str(good.lines().next().unwrap()).unwrap();
+    mended["metadata"] = profile["metadata"].clone();
+    mended["manifestVersion"] = 1_000.into();
+    let file = bench.write("space.ndjson", mended.to_string());
+    bench.run(&["backfill", "retry", "--all"]);
+    let again = adopt(&bench, &file);
+    assert_eq!((again.exit, &again.document()["failed"]), (0, &Value::Array(Vec::new())), "{}", again.stdout);
+}
+
+#[test]
+fn the_catalog_can_come_from_standard_input() {
+    let bench = Bench::new();
+    let catalog = std::fs::read(example("models.toml")).unwrap();
+    let answer = bench.piped(&["--json", "adopt", &example("manifests.ndjson"), "--catalog", "-"], &catalog);
+    assert_eq!((answer.exit, &answer.document()["installed"]), (0, &60.into()));
+}
+
 /// Many spaces, so that there is time to interrupt.
 fn many_spaces(bench: &Bench, count: usize) -> String {
     let example = std::fs::read_to_string(example("manifests.ndjson")).unwrap();

@@ -105,10 +105,12 @@ fn the_number_and_the_vector_space_are_filled_in() {
     let both = [&["propose", EMBEDDING, "--snapshot", "1.json"][..], &model].concat();
     assert_eq!(bench.run(&both).exit, 2, "one form or the other");
     let wrong =
-        ["--plugin", "p", "--provider", "o", "--model", " m", "--dimension", "0", "--capability", "cap.json"];
+        ["--plugin", "p", "--provider", "o", "--model", " m", "--dimension", "8", "--capability", "cap.json"];
     let refused = bench.json(&[&["publish", EMBEDDING, "--expect", "2"][..], &wrong].concat());
-    let issues = refused.error()["issues"].clone();
-    assert_eq!(issues.as_array().unwrap().len(), 2, "{issues}");
+    assert_eq!(refused.error()["issues"][0]["path"], "/model");
+    let zero =
+        ["--plugin", "p", "--provider", "o", "--model", "m", "--dimension", "0", "--capability", "cap.json"];
+    assert_eq!(bench.run(&[&["propose", EMBEDDING][..], &zero].concat()).exit, 2);
 }
 
 #[test]
