@@ -79,11 +79,7 @@ async fn work(
 ) -> Result<Ending, Failure> {
     let filter = tenant.map_or(SpaceFilter::All, SpaceFilter::Tenant);
     let Some(file) = catalog_file else {
-        return Err(Failure::Usage {
-            message:
-                "expected --catalog FILE, which says what is known of the models; without it none can be checked"
-                    .to_owned(),
-        });
+        return discovery::run_without_catalog(store, &filter, output).await;
     };
     let worker = worker(store, catalog(&file)?)?;
     let stop = stop_on_signal(output);

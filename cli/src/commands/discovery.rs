@@ -3,7 +3,7 @@ use space_profiles_core::{PageLimit, Space, SpaceFilter};
 
 use super::progress::Progress;
 use crate::exit::{Ending, Failure};
-use crate::output::json::FailedDocument;
+use crate::output::json::{FailedDocument, SummaryDocument};
 use crate::output::{Output, lists, tables};
 use crate::store::Opened;
 
@@ -30,6 +30,33 @@ pub(super) async fn run(store: &Opened, output: Output) -> Result<Ending, Failur
         },
     )?;
     Ok(Ending::Done)
+}
+
+/// A run that cannot check any model: it discovers, and is refused if that leaves something to check.
+pub(super) async fn run_without_catalog(
+    store: &Opened,
+    filter: &SpaceFilter,
+    output: Output,
+) -> Result<Ending, Failure> {
+    let found = discover(store, filter).await?;
+    let counts = store.ledger.counts(filter).await?;
+    let due = counts.due + counts.expired;
+    if due > 0 {
+        let message = format!(
+            "expected --catalog FILE, which says what is known of the models, since {due} profiles are due to be checked"
+        );
+        return Err(Failure::Usage { message });
+    }
+    let document = SummaryDocument {
+        imported: None,
+        discovered: found.created,
+        installed: 0,
+        already_installed: found.installed,
+        failed: found.skipped,
+        pending: counts.queued + counts.running,
+    };
+    output.either(|| &document, || format!("{}{}", lists::summary(&document), lists::next_steps(&document)))?;
+    Ok(Ending::unless_any(!document.failed.is_empty()))
 }
 
 async fn discover(store: &Opened, filter: &SpaceFilter) -> Result<Found, Failure> {

@@ -83,6 +83,16 @@ fn backfills_run_in_steps() {
 }
 
 #[test]
+fn a_run_without_a_catalog_is_refused_only_if_something_is_due() {
+    let bench = Bench::new();
+    let idle = bench.json(&["backfill", "run"]);
+    assert_eq!((idle.exit, &idle.document()["discovered"]), (0, &0.into()));
+    bench.run(&["import", &example("manifests.ndjson")]);
+    let refused = bench.run(&["backfill", "run"]);
+    assert!(refused.exit == 2 && refused.stderr.contains("60 profiles"), "{}", refused.stderr);
+}
+
+#[test]
 fn adoption_touches_only_the_spaces_of_its_file() {
     let bench = Bench::new();
     bench.run(&["import", &example("manifests.ndjson")]);

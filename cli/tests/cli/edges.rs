@@ -60,7 +60,6 @@ fn a_script_gets_wrong_usage_as_json_too() {
         (&["activate", EMBEDDING, "1"], "USAGE"),
         (&["activate", EMBEDDING, "0", "--expect", "none"], "ARGUMENT_INVALID"),
         (&["show", "acme/not-a-uuid/embedding"], "ARGUMENT_INVALID"),
-        (&["backfill", "run"], "USAGE"),
     ] {
         let answer = bench.json(arguments);
         assert_eq!((answer.exit, answer.stdout.as_str()), (2, ""), "{arguments:?}");

@@ -77,7 +77,6 @@ fn wrong_usage_exits_2() {
         &["--store", "postgres://user:s3cret@localhost/db", "audit"],
         &["backfill", "retry"],
         &["backfill", "retry", "acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40/embedding", "--code", "X"],
-        &["backfill", "run"],
     ] {
         let answer = bench.run(arguments);
         assert_eq!(answer.exit, 2, "{arguments:?}: {}", answer.stderr);
