@@ -1,17 +1,19 @@
 //! What was observed of a model when it was checked.
 
+mod observation;
+mod reading;
+
+pub use observation::Observation;
+use reading::read_content;
+
 use super::Profile;
-use super::embedding::read_dimension;
 use super::selection::Selection;
 use crate::digest::Digest;
-use crate::json::{self, Document, DocumentSource, Irregular, Limits, Node, Path, Source, Token, write_string};
+use crate::json::{self, Document, Limits, Path, write_string};
 use crate::numbers::Dimension;
 use crate::report::{DocumentKind, Issue, IssueCode};
-use crate::rules::{self, Form, Read, Rules, Slot, check_identifier, choice, excerpt, string};
+use crate::rules::{Form, Rules, excerpt};
 use crate::time::Timestamp;
-
-const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;
-const LONGEST_VERSION: usize = 256;
 
 /// A valid capability snapshot: any JSON object, or a typed one.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,29 +145,6 @@ pub(crate) struct ObservedModel {
     pub(crate) dimension: Option<Dimension>,
     pub(crate) distance_metric: Option<DistanceMetric>,
     pub(crate) input_modalities: Option<InputModalities>,
-}
-
-/// What a check observed of a model, before it is made a capability snapshot.
-#[derive(Debug, Clone, Copy)]
-pub struct Observation<'o> {
-    /// What the model is for.
-    pub kind: ModelKind,
-    /// Which model it is.
-    pub selection: &'o Selection<'o>,
-    /// `sha256:` and 64 lower-case hex digits.
-    pub schema_fingerprint: &'o str,
-    /// The installed plugin, 1 to 1,024 UTF-16 code units.
-    pub plugin_unique_identifier: &'o str,
-    /// The installed version, 1 to 256 UTF-16 code units.
-    pub plugin_version: Option<&'o str>,
-    /// The observed number of values; an embedding model has one, the others have none.
-    pub dimension: Option<Dimension>,
-    /// How distances are measured; adoption needs it of an embedding model.
-    pub distance_metric: Option<DistanceMetric>,
-    /// What the model takes; `["text"]` where none was declared.
-    pub input_modalities: Option<InputModalities>,
-    /// The model's declaration, a JSON object; `{}` where there is none.
-    pub capabilities: &'o str,
 }
 
 impl Capability {
@@ -458,266 +437,5 @@ impl ModelCapability {
                 );
             }
         }
-    }
-}
-
-impl Observation<'_> {
-    /// The material of the capability digest (without `checkedAt`), and the digest.
-    ///
-    /// # Errors
-    ///
-    /// `capabilities` is not a JSON object.
-    pub fn capability_digest(&self) -> Result<Digest, Vec<Issue>> {
-        let declared = |error| vec![Issue::of_json(DocumentKind::Capability, error)];
-        let capabilities = json::canonicalize(self.capabilities.as_bytes(), Limits::ANY).map_err(declared)?;
-        if !capabilities.starts_with('{') {
-            return Err(vec![Issue {
-                document: DocumentKind::Capability,
-                pointer: json::Pointer::root().child("capabilities"),
-                code: IssueCode::WrongType,
-                message: "expected an object".to_owned(),
-            }]);
-        }
-        let mut out = String::with_capacity(1_024);
-        out.push_str("{\"capabilities\":");
-        out.push_str(&capabilities);
-        out.push(',');
-        self.write_members(&mut out);
-        out.push('}');
-        Ok(Digest::of(out.as_bytes()))
-    }
-
-    fn write(&self, out: &mut String, checked_at: Timestamp) -> Result<(), Vec<Issue>> {
-        let digest = self.capability_digest()?;
-        out.push_str(&format!("{{\"capabilityDigest\":\"sha256:{digest}\",\"checkedAt\":\"{checked_at}\","));
-        self.write_members(out);
-        out.push('}');
-        Ok(())
-    }
-
-    fn write_members(&self, out: &mut String) {
-        if let Some(dimension) = self.dimension {
-            out.push_str(&format!("\"dimension\":{dimension},"));
-        }
-        if let Some(metric) = self.distance_metric {
-            out.push_str(&format!("\"distanceMetric\":\"{}\",", metric.as_str()));
-        }
-        let modalities = self.input_modalities.unwrap_or(InputModalities::Text);
-        out.push_str(&format!(
-            "\"inputModalities\":{},\"kind\":\"{}\",\"pluginUniqueIdentifier\":",
-            modalities.as_json(),
-            self.kind.as_str()
-        ));
-        write_string(out, self.plugin_unique_identifier);
-        if let Some(version) = self.plugin_version {
-            out.push_str(",\"pluginVersion\":");
-            write_string(out, version);
-        }
-        out.push_str(",\"schemaFingerprint\":");
-        write_string(out, self.schema_fingerprint);
-        out.push_str(",\"selection\":");
-        self.selection.write(out);
-    }
-}
-
-/// An object with a `kind` or a `verification` member is meant to be typed.
-fn read_content(document: &Document<'_>, rules: &mut Rules) -> Read<CapabilityContent> {
-    let root = document.root();
-    let source = &mut DocumentSource::new(document, root);
-    if document.member(root, "verification").is_some() {
-        return read_retrieval(source, rules);
-    }
-    if document.member(root, "kind").is_some() {
-        let model = read_model(source, &Path::ROOT, rules)?;
-        return Ok(model.map(CapabilityContent::Model));
-    }
-    match root {
-        Node::Object(_) => Ok(Some(CapabilityContent::FreeForm)),
-        _ => {
-            let token = source.token()?;
-            rules.wrong_type(source, &Path::ROOT, "an object", &token)
-        }
-    }
-}
-
-fn read_retrieval<'a>(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<CapabilityContent> {
-    let path = &Path::ROOT;
-    if !rules::object(source, path, rules)? {
-        return Ok(None);
-    }
-    let mut reasoning = Slot::Missing;
-    let mut rerank = Slot::Missing;
-    let mut verification = Slot::Missing;
-    while let Some(key) = source.member()? {
-        let at = path.member(&key);
-        match key.as_ref() {
-            "reasoning" => reasoning.fill(source, |source| read_model(source, &at, rules))?,
-            "rerank" => rerank.fill(source, |source| read_model_or_null(source, &at, rules))?,
-            "verification" => {
-                verification.fill(source, |source| choice(source, &at, rules, &[("verified", ())]))?;
-            }
-            _ => rules.unknown(source, path, &key)?,
-        }
-    }
-    let reasoning = reasoning.required(rules, &path.member("reasoning"));
-    let rerank = rerank.required(rules, &path.member("rerank"));
-    Ok(reasoning.zip(rerank).map(|(reasoning, rerank)| CapabilityContent::Retrieval { reasoning, rerank }))
-}
-
-fn read_model_or_null<'a>(
-    source: &mut impl Source<'a>,
-    path: &Path<'_>,
-    rules: &mut Rules,
-) -> Read<Option<ModelCapability>> {
-    match source.token()? {
-        Token::Null => Ok(Some(None)),
-        Token::Object => Ok(read_model_members(source, path, rules)?.map(Some)),
-        other => rules.wrong_type(source, path, "an object, or null where rerank is disabled", &other),
-    }
-}
-
-fn read_model<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<ModelCapability> {
-    if rules::object(source, path, rules)? { read_model_members(source, path, rules) } else { Ok(None) }
-}
-
-fn read_model_members<'a>(
-    source: &mut impl Source<'a>,
-    path: &Path<'_>,
-    rules: &mut Rules,
-) -> Read<ModelCapability> {
-    let mut kind = Slot::Missing;
-    let mut selection = Slot::Missing;
-    let mut capability_digest = Slot::Missing;
-    let mut schema_fingerprint = Slot::Missing;
-    let mut plugin_unique_identifier = Slot::Missing;
-    let mut plugin_version = Slot::Missing;
-    let mut dimension = Slot::Missing;
-    let mut distance_metric = Slot::Missing;
-    let mut input_modalities = Slot::Missing;
-    let mut checked_at = Slot::Missing;
-    while let Some(key) = source.member()? {
-        let at = path.member(&key);
-        match key.as_ref() {
-            "kind" => kind.fill(source, |source| choice(source, &at, rules, &ModelKind::WORDS))?,
-            "selection" => selection.fill(source, |source| Selection::read(source, &at, rules))?,
-            "capabilityDigest" => capability_digest.fill(source, |source| prefixed_digest(source, &at, rules))?,
-            "schemaFingerprint" => {
-                schema_fingerprint.fill(source, |source| prefixed_digest(source, &at, rules))?
-            }
-            "pluginUniqueIdentifier" => plugin_unique_identifier
-                .fill(source, |source| name(source, &at, rules, LONGEST_UNIQUE_IDENTIFIER))?,
-            "pluginVersion" => {
-                plugin_version.fill(source, |source| name(source, &at, rules, LONGEST_VERSION))?;
-            }
-            "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
-            "distanceMetric" => {
-                distance_metric.fill(source, |source| choice(source, &at, rules, &DistanceMetric::WORDS))?;
-            }
-            "inputModalities" => input_modalities.fill(source, |source| modalities(source, &at, rules))?,
-            "checkedAt" => checked_at.fill(source, |source| time(source, &at, rules))?,
-            _ => rules.unknown(source, path, &key)?,
-        }
-    }
-    let kind = kind.required(rules, &path.member("kind"));
-    let at = path.member("dimension");
-    let dimension = match (kind, dimension) {
-        (Some(ModelKind::Embedding), dimension) => dimension.required(rules, &at).map(Some),
-        (Some(kind), Slot::Read(_)) => {
-            let message = format!("expected no dimension of a model of kind `{}`; remove it", kind.as_str());
-            rules.issue(&at, IssueCode::UnknownField, message);
-            None
-        }
-        (_, dimension) => dimension.optional(),
-    };
-    let selection = selection.required(rules, &path.member("selection"));
-    let capability_digest = capability_digest.required(rules, &path.member("capabilityDigest"));
-    let schema_fingerprint = schema_fingerprint.required(rules, &path.member("schemaFingerprint"));
-    let plugin_unique_identifier =
-        plugin_unique_identifier.required(rules, &path.member("pluginUniqueIdentifier"));
-    let checked_at = checked_at.required(rules, &path.member("checkedAt"));
-    let optional = (plugin_version.optional(), distance_metric.optional(), input_modalities.optional());
-    let (Some(plugin_version), Some(distance_metric), Some(input_modalities)) = optional else {
-        return Ok(None);
-    };
-    let read = || {
-        let (checked_at_text, checked_at) = checked_at?;
-        Some(ModelCapability {
-            observed: ObservedModel {
-                kind: kind?,
-                selection: selection?.into_owned(),
-                schema_fingerprint: schema_fingerprint?,
-                plugin_unique_identifier: plugin_unique_identifier?,
-                plugin_version,
-                dimension: dimension?,
-                distance_metric,
-                input_modalities,
-            },
-            capability_digest: capability_digest?,
-            checked_at,
-            checked_at_text,
-        })
-    };
-    Ok(read())
-}
-
-fn name<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules, longest: usize) -> Read<String> {
-    let Some(text) = string(source, path, rules)? else {
-        return Ok(None);
-    };
-    Ok(check_identifier(&text, path, rules, longest).then(|| text.into_owned()))
-}
-
-fn prefixed_digest<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Digest> {
-    let Some(text) = string(source, path, rules)? else {
-        return Ok(None);
-    };
-    let digest = text.strip_prefix("sha256:").and_then(|hex| hex.parse().ok());
-    if digest.is_none() {
-        let message = format!("expected `sha256:` and 64 lower-case hex digits, found {}", excerpt(&text));
-        rules.issue(path, IssueCode::BadFormat, message);
-    }
-    Ok(digest)
-}
-
-fn time<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<(String, Timestamp)> {
-    let Some(text) = string(source, path, rules)? else {
-        return Ok(None);
-    };
-    match text.parse() {
-        Ok(time) => Ok(Some((text.into_owned(), time))),
-        Err(_) => {
-            let message = format!("expected an RFC 3339 time with offset, found {}", excerpt(&text));
-            rules.issue(path, IssueCode::BadFormat, message);
-            Ok(None)
-        }
-    }
-}
-
-fn modalities<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<InputModalities> {
-    match source.token()? {
-        Token::Array => {}
-        other => return rules.wrong_type(source, path, "an array", &other),
-    }
-    let mut names = Vec::new();
-    let mut is_readable = true;
-    while source.element()? {
-        match read_name(source)? {
-            Some(name) if names.len() < 3 => names.push(name),
-            _ => is_readable = false,
-        }
-    }
-    let modalities = InputModalities::from_names(&names).filter(|_| is_readable);
-    if modalities.is_none() {
-        let message = "expected `[\"text\"]` or `[\"text\",\"image\"]`, found something else";
-        rules.issue(path, IssueCode::BadFormat, message);
-    }
-    Ok(modalities)
-}
-
-fn read_name<'a>(source: &mut impl Source<'a>) -> Result<Option<String>, Irregular> {
-    match source.token()? {
-        Token::String(text) => Ok(Some(text.into_owned())),
-        Token::Array | Token::Object => source.leave().map(|()| None),
-        _ => Ok(None),
     }
 }
