@@ -61,6 +61,8 @@ fn set(content: &mut MemoryContent, table: Table, id: uuid::Uuid, column: &str, 
                 "capability_snapshot_digest" => row.capability_snapshot_digest = text(value),
                 "plugin_id" => row.plugin_id = text(value),
                 "model" => row.model = text(value),
+                "failure_code" => row.failure_code = optional_text(value),
+                "activated_by_subject_id" => row.activated_by = optional_text(value),
                 "created_at" => row.created_at = time(value).expect("not null"),
                 "activated_at" => row.activated_at = time(value),
                 "superseded_at" => row.superseded_at = time(value),
@@ -100,6 +102,13 @@ fn text(value: &Column) -> String {
     match value {
         Column::Text(text) => text.clone(),
         other => panic!("expected a text, found {other:?}"),
+    }
+}
+
+fn optional_text(value: &Column) -> Option<String> {
+    match value {
+        Column::Null => None,
+        other => Some(text(other)),
     }
 }
 

@@ -75,6 +75,7 @@ pub fn audit_space(content: &SpaceContent) -> Vec<Finding> {
         severity: Severity::Error,
     });
     let mut findings: Vec<Finding> = unreadable.collect();
+    findings.extend(audit_manifest(content));
     for kind in Kind::ALL {
         let scope = content.space.scope(kind);
         let mut auditor = Auditor { scope: &scope, findings: Vec::new() };
@@ -97,12 +98,27 @@ pub fn audit_space(content: &SpaceContent) -> Vec<Finding> {
     findings
 }
 
+fn audit_manifest(content: &SpaceContent) -> Option<Finding> {
+    let manifest = content.manifest.as_ref()?;
+    let is_object = Document::parse_all(manifest.metadata.as_bytes(), Limits::ROW)
+        .0
+        .is_some_and(|document| document.is_object());
+    let message = if content.row.is_none() {
+        format!("space {}: expected the space that this manifest belongs to, found none", content.space)
+    } else if !is_object {
+        format!("space {}: expected the manifest's metadata to be a JSON object", content.space)
+    } else {
+        return None;
+    };
+    let id = Some(manifest.id.as_uuid());
+    Some(Finding { scope: None, id, rule: "manifest", message, severity: Severity::Error })
+}
+
 fn audit_rows(auditor: &mut Auditor<'_>, revisions: &[&RevisionRow]) {
     for row in revisions {
         let id = Some(row.id.as_uuid());
-        if let Err(corruption) = row.verify(auditor.scope) {
-            let rule = corruption.rule;
-            auditor.error(id, rule, corruption.to_string());
+        for corruption in row.contradictions(auditor.scope) {
+            auditor.error(id, corruption.rule, corruption.to_string());
         }
         if !row.has_times_in_order() {
             auditor.error(id, "times", format!("expected the times of revision {} to be in order", row.revision));
@@ -175,6 +191,9 @@ fn audit_head(auditor: &mut Auditor<'_>, revisions: &[&RevisionRow], heads: &[He
         if let Some(row) = active.first() {
             let message = format!("expected a head at active revision {}, found none", row.revision);
             auditor.error(Some(row.id.as_uuid()), "head", message);
+        } else if let Some(row) = revisions.iter().rfind(|row| row.status.was_ever_active()) {
+            let message = format!("expected a head, since revision {} was active once, found none", row.revision);
+            auditor.error(Some(row.id.as_uuid()), "head", message);
         }
         return;
     };
@@ -207,7 +226,7 @@ fn audit_head(auditor: &mut Auditor<'_>, revisions: &[&RevisionRow], heads: &[He
             "expected the head's row version to count its {activations} activations, found {}",
             head.row_version
         );
-        auditor.error(id, "head", message);
+        auditor.warning(id, "head", message);
     }
 }
 

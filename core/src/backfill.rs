@@ -173,6 +173,14 @@ impl Backfill {
         }
     }
 
+    /// When the lease of a running row ends.
+    pub const fn lease_expires_at(&self) -> Option<Timestamp> {
+        match self.state {
+            BackfillState::Running { lease_expires_at, .. } => Some(lease_expires_at),
+            _ => None,
+        }
+    }
+
     /// Whether the holder of `fence` owns the row at `now`. The lease ends at its expiry, not after it.
     pub fn is_held_by(&self, fence: &Fence, now: Timestamp) -> bool {
         match &self.state {
@@ -212,7 +220,7 @@ impl Backfill {
                 lease_expires_at: now.plus(lease.span()),
                 heartbeat_at: now,
             },
-            attempts: self.attempts + 1,
+            attempts: self.attempts.saturating_add(1),
             ..self.written_at(now)?
         })
     }
@@ -284,6 +292,12 @@ pub struct BackfillRow {
 impl BackfillRow {
     /// The row, if its columns belong together.
     pub fn read(self) -> Option<Backfill> {
+        // Half a failure is none, and no row should have one.
+        if self.last_error_code.is_some() != self.last_error_message.is_some()
+            || self.retry_code.is_some() != self.retry_message.is_some()
+        {
+            return None;
+        }
         let failure = |code: Option<String>, message: Option<String>| {
             code.zip(message).map(|(code, message)| Failure { code, message })
         };

@@ -129,8 +129,8 @@ pub struct PutManifest {
     pub to: ManifestRow,
 }
 
-/// Write the mutable columns of a ledger row. Guard: the row has the version, and the token, that it was found
-/// with.
+/// Write the mutable columns of a ledger row. Guard: the row has the version, the token and the expiry that
+/// it was found with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteBackfill {
     /// The row as it was found.
@@ -148,6 +148,8 @@ pub struct BackfillGuard {
     pub row_version: RowVersion,
     /// Its lease token, if it was running.
     pub lease_token: Option<LeaseToken>,
+    /// When its lease ended, if it was running: what a heartbeat changes.
+    pub lease_expires_at: Option<Timestamp>,
 }
 
 /// Install a legacy profile. Guards: the space is writable; the ledger row's; the manifest has the version and

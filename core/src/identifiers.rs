@@ -29,6 +29,20 @@ impl From<std::convert::Infallible> for ArgumentError {
     }
 }
 
+/// The name of a space: at most 255 UTF-16 code units, without U+0000, which fits no store.
+pub(crate) fn check_space_name(name: &str) -> Result<(), ArgumentError> {
+    const LONGEST: usize = 255;
+    let length = utf16_length(name);
+    if length > LONGEST {
+        let message = format!("expected at most {LONGEST} UTF-16 code units, found {length}");
+        return Err(ArgumentError::new("name", message));
+    }
+    if name.contains('\0') {
+        return Err(ArgumentError::new("name", "expected no U+0000, found one"));
+    }
+    Ok(())
+}
+
 fn check_length(field: &'static str, text: &str, longest: usize) -> Result<(), ArgumentError> {
     let length = utf16_length(text);
     if (1..=longest).contains(&length) {

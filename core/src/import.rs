@@ -1,14 +1,11 @@
 //! Lines of an import: a space and its manifest as one JSON object.
 
-use crate::identifiers::TenantId;
-use crate::json::{Document, DocumentSource, Limits, Node, Path, Source};
+use crate::identifiers::{TenantId, check_space_name};
+use crate::json::{Document, DocumentSource, JsonError, Limits, Node, Path, Source};
 use crate::numbers::{LARGEST_NUMBER, ManifestVersion};
 use crate::report::{DocumentKind, Issue, IssueCode};
-use crate::rules::{self, Form, Read, Rules, Slot, excerpt, integer, string};
+use crate::rules::{self, Form, Read, Rules, Slot, integer, string};
 use crate::scope::{Kind, Space};
-use crate::text::utf16_length;
-
-const LONGEST_NAME: usize = 255;
 
 /// A valid line of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,12 +84,18 @@ impl ImportLine {
             return Ok(None);
         };
         let node = document.member(document.root(), "metadata").unwrap_or(&Node::Null);
+        let canonical = document.canonical_of(node);
+        if canonical.len() > Limits::ANY.bytes {
+            let error = JsonError::too_large(canonical.len(), Limits::ANY.bytes);
+            rules.issue(&path.member("metadata"), IssueCode::Json(error.code), error.message);
+            return Ok(None);
+        }
         let has_profile = |kind: &Kind| document.member(node, kind.legacy_key()).is_some();
         Ok(Some(Self {
             space: Space { tenant, id },
             name,
             version,
-            metadata: document.canonical_of(node),
+            metadata: canonical,
             profiles: Kind::ALL.into_iter().filter(has_profile).collect(),
         }))
     }
@@ -122,9 +125,8 @@ fn parsed<'a, T: std::str::FromStr<Err = crate::identifiers::ArgumentError>>(
 
 fn read_name<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<String> {
     let Some(text) = string(source, path, rules)? else { return Ok(None) };
-    if utf16_length(&text) > LONGEST_NAME {
-        let message = format!("expected at most {LONGEST_NAME} UTF-16 code units, found {}", excerpt(&text));
-        rules.issue(path, IssueCode::TooLong, message);
+    if let Err(error) = check_space_name(&text) {
+        rules.issue(path, IssueCode::TooLong, error.message);
         return Ok(None);
     }
     Ok(Some(text.into_owned()))

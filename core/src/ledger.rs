@@ -158,9 +158,11 @@ impl Ledger {
     pub async fn retry(&self, scope: &Scope) -> Result<Backfill, Error> {
         let key = BackfillKey::NewestOf(scope.clone());
         let key = &key;
-        run(&*self.store, |_| Box::pin(async move { Ok(decide::retry(&self.store.load_backfill(key).await?)) }))
-            .await
-            .map(|outcome| outcome.value)
+        run(&*self.store, |doubt| {
+            Box::pin(async move { Ok(decide::retry(&self.store.load_backfill(key).await?, doubt)) })
+        })
+        .await
+        .map(|outcome| outcome.value)
     }
 
     /// Queues every scope's failed backfill again, or only those that failed with `code`. Answers how many.

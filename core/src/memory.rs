@@ -10,12 +10,11 @@ use crate::change::{
 };
 use crate::head::Head;
 use crate::identifiers::{BackfillId, RevisionId, TenantId};
-use crate::json::{Document, Limits};
 use crate::numbers::{PageLimit, RevisionNumber};
 use crate::refusal::StoreError;
 use crate::revision::{RevisionRow, RevisionStatus};
 use crate::scope::{Kind, Scope, Space};
-use crate::space::{ManifestRow, SpaceRow};
+use crate::space::{LegacyProfile, ManifestRow, SpaceRow};
 use crate::state::{BackfillKey, LedgerState, Newest, ScopeQuery, ScopeState, SpaceState, VectorSpaceCarrier};
 use crate::store::{
     BackfillCounts, BackfillFilter, Claim, Claimed, DiscoveryPage, DiscoverySpace, EXHAUSTED_PER_CLAIM,
@@ -82,12 +81,11 @@ impl MemoryContent {
     }
 
     fn profile(&self, scope: &Scope) -> Option<String> {
-        let manifest = self.manifests.get(&scope.space)?;
-        let Ok(document) = Document::parse(manifest.metadata.as_bytes(), Limits::ROW) else {
-            return Some(String::new());
-        };
-        let node = document.member(document.root(), scope.kind.legacy_key())?;
-        Some(document.canonical_of(node))
+        match self.manifests.get(&scope.space)?.legacy_profile(scope.kind) {
+            LegacyProfile::Absent => None,
+            LegacyProfile::Readable(text) => Some(text),
+            LegacyProfile::Unreadable => Some(String::new()),
+        }
     }
 
     fn carriers(&self, query: &ScopeQuery) -> Vec<VectorSpaceCarrier> {
@@ -292,9 +290,11 @@ impl MemoryContent {
     }
 
     fn is_guarded(&self, guard: &BackfillGuard) -> bool {
-        self.backfills
-            .get(&guard.id)
-            .is_some_and(|row| row.row_version == guard.row_version && row.lease_token == guard.lease_token)
+        self.backfills.get(&guard.id).is_some_and(|row| {
+            row.row_version == guard.row_version
+                && row.lease_token == guard.lease_token
+                && row.lease_expires_at == guard.lease_expires_at
+        })
     }
 
     fn write_backfill(&mut self, write: &WriteBackfill) -> Applied {

@@ -8,7 +8,7 @@ use crate::change::Applied;
 use crate::decide::{self, Decided, Decision, Doubt, RevisionEntry};
 use crate::diff::ProfileDiff;
 use crate::head::ActiveProfile;
-use crate::identifiers::{FailureCode, FailureMessage, RevisionId, SubjectId, TenantId};
+use crate::identifiers::{FailureCode, FailureMessage, RevisionId, SubjectId, TenantId, check_space_name};
 use crate::import::ImportLine;
 use crate::ledger::Ledger;
 use crate::numbers::{PageLimit, RevisionNumber};
@@ -121,8 +121,7 @@ impl Registry {
         let filler = &filler;
         run(&*self.store, |_| {
             Box::pin(async move {
-                let proposed = self.filled(scope, proposal, filler, revision_id).await?;
-                let state = self.load(&query_for(scope, &proposed)).await?;
+                let (proposed, state) = self.filled(scope, proposal, filler, revision_id).await?;
                 Ok(decide::propose(&state, &proposed))
             })
         })
@@ -215,8 +214,7 @@ impl Registry {
         let filler = &filler;
         run(&*self.store, |doubt| {
             Box::pin(async move {
-                let proposed = self.filled(scope, proposal, filler, revision_id).await?;
-                let state = self.load(&query_for(scope, &proposed)).await?;
+                let (proposed, state) = self.filled(scope, proposal, filler, revision_id).await?;
                 Ok(decide::publish(&state, &decide::Publication { proposed, expected, head_id }, doubt))
             })
         })
@@ -342,8 +340,9 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `SPACE_EXISTS` if it exists with another name.
+    /// `ARGUMENT_INVALID`; `SPACE_EXISTS` if it exists with another name.
     pub async fn add_space(&self, space: &Space, name: Option<&str>) -> Result<Outcome<SpaceRow>, Error> {
+        name.map_or(Ok(()), check_space_name)?;
         run(&*self.store, |_| {
             Box::pin(async move { Ok(decide::add_space(&self.store.load_space(space).await?, space, name)) })
         })
@@ -441,19 +440,28 @@ impl Registry {
         }
     }
 
-    /// The proposal with the number that comes next as of now.
+    /// The proposal with the number that comes next, and the state in which it does. The vector space id follows
+    /// from the number and is looked up with it, so a number that was taken meanwhile is filled in anew.
     async fn filled(
         &self,
         scope: &Scope,
         proposal: &Proposal<'_>,
         filler: &Filler<'_>,
         revision_id: RevisionId,
-    ) -> Result<decide::Proposed, StoreError> {
-        let state = self.load(&ScopeQuery::of(scope.clone())).await?;
-        let next = state.newest.map_or(Some(RevisionNumber::FIRST), |newest| newest.revision.next());
-        // At the end of the numbers the decision refuses whatever is filled in.
-        let snapshot = filler.draft.fill(next.unwrap_or(RevisionNumber::LAST), &filler.capability);
-        Ok(self.proposed(proposal, snapshot, filler.capability.clone(), Some(revision_id)))
+    ) -> Result<(decide::Proposed, ScopeState), StoreError> {
+        let mut state = self.load(&ScopeQuery::of(scope.clone())).await?;
+        for attempt in 1.. {
+            let next = next_number(&state);
+            // At the end of the numbers the decision refuses whatever is filled in.
+            let snapshot = filler.draft.fill(next.unwrap_or(RevisionNumber::LAST), &filler.capability);
+            let proposed = self.proposed(proposal, snapshot, filler.capability.clone(), Some(revision_id));
+            state = self.load(&query_for(scope, &proposed)).await?;
+            let is_settled = next_number(&state) == next || state.by_id.is_some();
+            if is_settled || filler.draft.names_its_number() || attempt > FRESH_STARTS {
+                return Ok((proposed, state));
+            }
+        }
+        Err(not_loaded())
     }
 }
 
@@ -512,6 +520,10 @@ fn revision_id_taken(change: &crate::change::Change) -> Refusal {
         // No other change writes a revision's id.
         _ => Refusal::RevisionIdTaken(uuid::Uuid::nil().into()),
     }
+}
+
+fn next_number(state: &ScopeState) -> Option<RevisionNumber> {
+    state.newest.map_or(Some(RevisionNumber::FIRST), |newest| newest.revision.next())
 }
 
 fn not_loaded() -> StoreError {

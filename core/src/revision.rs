@@ -264,18 +264,8 @@ impl RevisionRow {
     ///
     /// The first contradiction within the row.
     pub fn verify_with_key_order(&self, scope: &Scope) -> Result<(Revision, [KeyOrder; 2]), Corruption> {
-        let snapshot_text = self.snapshot.as_bytes();
-        let snapshot_document = Document::parse(snapshot_text, Limits::ROW)
-            .map_err(|error| self.corrupt("digest", error.to_string()))?;
-        let snapshot_order = self.key_order("snapshot", &snapshot_document, &self.snapshot_digest)?;
-        let snapshot = Snapshot::of_row(scope.kind, snapshot_text)
-            .ok_or_else(|| self.corrupt("snapshot", format!("expected a valid {} snapshot", scope.kind)))?;
-        let capability_document = Document::parse(self.capability_snapshot.as_bytes(), Limits::ROW)
-            .map_err(|error| self.corrupt("digest", error.to_string()))?;
-        let capability_order =
-            self.key_order("capability snapshot", &capability_document, &self.capability_snapshot_digest)?;
-        let capability = Capability::of_row(&capability_document)
-            .ok_or_else(|| self.corrupt("snapshot", "expected the capability snapshot to be an object"))?;
+        let (snapshot, snapshot_order) = self.snapshot(scope)?;
+        let (capability, capability_order) = self.capability()?;
         self.check_identity(&snapshot)?;
         let state = self.state()?;
         let revision = Revision {
@@ -289,6 +279,25 @@ impl RevisionRow {
             state,
         };
         Ok((revision, [snapshot_order, capability_order]))
+    }
+
+    fn snapshot(&self, scope: &Scope) -> Result<(Snapshot, KeyOrder), Corruption> {
+        let text = self.snapshot.as_bytes();
+        let document =
+            Document::parse(text, Limits::ROW).map_err(|error| self.corrupt("digest", error.to_string()))?;
+        let order = self.key_order("snapshot", &document, &self.snapshot_digest)?;
+        let snapshot = Snapshot::of_row(scope.kind, text)
+            .ok_or_else(|| self.corrupt("snapshot", format!("expected a valid {} snapshot", scope.kind)))?;
+        Ok((snapshot, order))
+    }
+
+    fn capability(&self) -> Result<(Capability, KeyOrder), Corruption> {
+        let document = Document::parse(self.capability_snapshot.as_bytes(), Limits::ROW)
+            .map_err(|error| self.corrupt("digest", error.to_string()))?;
+        let order = self.key_order("capability snapshot", &document, &self.capability_snapshot_digest)?;
+        let capability = Capability::of_row(&document)
+            .ok_or_else(|| self.corrupt("snapshot", "expected the capability snapshot to be an object"))?;
+        Ok((capability, order))
     }
 
     /// The latest time in the row.
@@ -334,8 +343,12 @@ impl RevisionRow {
     fn state(&self) -> Result<RevisionState, Corruption> {
         let activation = |at| Activation { at, by: self.activated_by.clone() };
         let failure = self.failure_code.as_ref().zip(self.failure_message.as_ref());
+        let is_whole = self.failure_code.is_some() == self.failure_message.is_some()
+            && (self.status.was_ever_active() || self.activated_by.is_none())
+            && (self.status == RevisionStatus::Failed || self.failed_by.is_none());
         let times = (self.activated_at, self.superseded_at, self.failed_at, failure);
         let state = match (self.status, times) {
+            (status, _) if !is_whole => return Err(self.misplaced(status)),
             (RevisionStatus::Candidate, (None, None, None, None)) => RevisionState::Candidate,
             (RevisionStatus::Active, (Some(at), None, None, None)) => RevisionState::Active(activation(at)),
             (RevisionStatus::Superseded, (Some(at), Some(superseded_at), None, None)) => {
@@ -348,12 +361,22 @@ impl RevisionRow {
                     failed_by: self.failed_by.clone(),
                 }
             }
-            (status, _) => {
-                let what = format!("expected the times and the failure that belong to state `{status}`");
-                return Err(self.corrupt("lifecycle", what));
-            }
+            (status, _) => return Err(self.misplaced(status)),
         };
         Ok(state)
+    }
+
+    fn misplaced(&self, status: RevisionStatus) -> Corruption {
+        let what = format!("expected the times, the subjects and the failure that belong to state `{status}`");
+        self.corrupt("lifecycle", what)
+    }
+
+    /// Every contradiction within the row, one of each kind.
+    pub(crate) fn contradictions(&self, scope: &Scope) -> Vec<Corruption> {
+        let snapshot = self.snapshot(scope);
+        let identity = snapshot.as_ref().ok().and_then(|(snapshot, _)| self.check_identity(snapshot).err());
+        let parts = [snapshot.err(), self.capability().err(), identity, self.state().err()];
+        parts.into_iter().flatten().collect()
     }
 
     /// Whether the row's times are in order: created, then activated, then superseded, or created, then failed;

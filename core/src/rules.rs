@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Irregular, Path, Source, Token};
+use crate::json::{Irregular, Path, Source, Token, number_text};
 use crate::report::{DocumentKind, Issue, IssueCode};
 use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length};
 
@@ -192,14 +192,22 @@ pub(crate) fn integer<'a>(
         other => return rules.wrong_type(source, path, "an integer", &other),
     };
     if number.fract() != 0.0 {
-        rules.issue(path, IssueCode::WrongType, format!("expected an integer, found {number}"));
+        rules.issue(
+            path,
+            IssueCode::WrongType,
+            format!("expected an integer, found {}", number_text(number).unwrap_or_default()),
+        );
         return Ok(None);
     }
     if (1.0..=f64::from(largest)).contains(&number) {
         // INVARIANT: integral and within 32 bits, so the conversion is exact.
         return Ok(Some(number as i64));
     }
-    rules.issue(path, IssueCode::OutOfRange, format!("expected an integer from 1 to {largest}, found {number}"));
+    rules.issue(
+        path,
+        IssueCode::OutOfRange,
+        format!("expected an integer from 1 to {largest}, found {}", number_text(number).unwrap_or_default()),
+    );
     Ok(None)
 }
 
@@ -208,7 +216,11 @@ pub(crate) fn fraction<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules:
     match source.token()? {
         Token::Number(number) if (0.0..=1.0).contains(&number) => Ok(Some(number)),
         Token::Number(number) => {
-            rules.issue(path, IssueCode::OutOfRange, format!("expected a number from 0 to 1, found {number}"));
+            rules.issue(
+                path,
+                IssueCode::OutOfRange,
+                format!("expected a number from 0 to 1, found {}", number_text(number).unwrap_or_default()),
+            );
             Ok(None)
         }
         other => rules.wrong_type(source, path, "a number", &other),

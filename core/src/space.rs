@@ -1,8 +1,9 @@
 //! Spaces and their manifests, as far as profiles need them.
 
 use crate::identifiers::ManifestId;
+use crate::json::{Document, Limits};
 use crate::numbers::ManifestVersion;
-use crate::scope::Space;
+use crate::scope::{Kind, Space};
 use crate::time::Timestamp;
 
 /// A space's row.
@@ -42,4 +43,33 @@ pub struct ManifestRow {
     pub created_at: Timestamp,
     /// When its row last changed.
     pub updated_at: Timestamp,
+}
+
+/// What a manifest holds under a kind's legacy key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LegacyProfile {
+    /// Nothing.
+    Absent,
+    /// JSON that can be digested, in canonical form.
+    Readable(String),
+    /// Something that cannot be digested, or the metadata is not JSON at all.
+    Unreadable,
+}
+
+impl ManifestRow {
+    /// What lies under a kind's legacy key. A fault elsewhere in the metadata is nobody's business here: another
+    /// writer's numbers may be larger than ours.
+    pub(crate) fn legacy_profile(&self, kind: Kind) -> LegacyProfile {
+        let (document, faults) = Document::parse_all(self.metadata.as_bytes(), Limits::ROW);
+        let Some(document) = document else { return LegacyProfile::Unreadable };
+        let Some(node) = document.member(document.root(), kind.legacy_key()) else { return LegacyProfile::Absent };
+        let place = format!("/{}", kind.legacy_key());
+        let is_within = |pointer: &str| {
+            pointer.strip_prefix(&place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if faults.iter().any(|fault| is_within(fault.pointer.as_str())) {
+            return LegacyProfile::Unreadable;
+        }
+        LegacyProfile::Readable(document.canonical_of(node))
+    }
 }

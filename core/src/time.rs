@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ::time::OffsetDateTime;
 use ::time::format_description::well_known::Rfc3339;
-use ::time::{OffsetDateTime, UtcOffset};
 
 use crate::identifiers::ArgumentError;
 
@@ -77,7 +77,8 @@ impl FromStr for Timestamp {
                 format!("expected an RFC 3339 time with offset, such as 2026-07-14T12:00:00Z, found `{text}`"),
             )
         })?;
-        let nanos = moment.to_offset(UtcOffset::UTC).unix_timestamp_nanos();
+        // Already UTC; converting first would panic at the ends of the calendar.
+        let nanos = moment.unix_timestamp_nanos();
         Ok(Self::from_micros(i64::try_from(nanos.div_euclid(1_000)).unwrap_or(i64::MAX)))
     }
 }
@@ -158,6 +159,12 @@ mod tests {
         assert_eq!(cut("2026-07-14T12:00:00.123456789Z"), "2026-07-14T12:00:00.123456Z");
         assert_eq!(cut("2026-07-14T12:00:00.9999996Z"), "2026-07-14T12:00:00.999999Z");
         assert_eq!(cut("1969-12-31T23:59:59.9999999Z"), "1969-12-31T23:59:59.999999Z");
+    }
+
+    #[test]
+    fn times_beyond_the_calendar_are_the_nearest_within_it() {
+        assert_eq!("9999-12-31T23:59:59-23:59".parse(), Ok(Timestamp::LATEST));
+        assert_eq!("0000-01-01T00:00:00+23:59".parse(), Ok(Timestamp::EARLIEST));
     }
 
     #[test]

@@ -115,6 +115,7 @@ impl Due {
                 id: row.id,
                 row_version: row.row_version,
                 lease_token: row.fence().map(|fence| fence.lease_token),
+                lease_expires_at: row.lease_expires_at(),
             };
             if let Some(to) = transition(&row) {
                 found.push(WriteBackfill { from, to });

@@ -83,7 +83,8 @@ pub(crate) fn retry_all(
     for id in newest_failed(&transaction, code)? {
         let Some(row) = backfill_by_id(&transaction, &id)?.and_then(BackfillRow::read) else { continue };
         let Some(to) = row.requeued(now) else { continue };
-        let from = BackfillGuard { id: row.id, row_version: row.row_version, lease_token: None };
+        let from =
+            BackfillGuard { id: row.id, row_version: row.row_version, lease_token: None, lease_expires_at: None };
         queued += u64::from(write_backfill(&transaction, &WriteBackfill { from, to })?);
     }
     transaction.commit()?;

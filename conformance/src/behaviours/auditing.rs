@@ -44,6 +44,7 @@ pub async fn damage_within_a_row_is_found(fx: &Fixture) {
         ("plugin_id", Column::Text("changed".to_owned()), "identity"),
         ("model", Column::Text("changed".to_owned()), "identity"),
         ("superseded_at", Column::Null, "lifecycle"),
+        ("failure_code", Column::Text("CODE".to_owned()), "lifecycle"),
         ("activated_at", Column::Time(Timestamp::EARLIEST), "times"),
     ] {
         let scope = fx.history(Kind::Embedding, 3).await;
@@ -90,6 +91,25 @@ pub async fn g4_02_damage_between_rows_is_found(fx: &Fixture) {
     let first = fx.registry.revision(&scope, number(1)).await.unwrap().id.as_uuid();
     fx.set(Table::Revisions, first, "state", Column::Text("candidate".to_owned())).await;
     assert_eq!(rules_found(fx).await, ["lifecycle", "one_candidate"]);
+}
+
+pub async fn every_contradiction_of_a_row_is_found(fx: &Fixture) {
+    let scope = fx.history(Kind::Embedding, 2).await;
+    let id = fx.registry.revision(&scope, number(1)).await.unwrap().id.as_uuid();
+    fx.set(Table::Revisions, id, "capability_snapshot_digest", Column::Text("0".repeat(64))).await;
+    fx.set(Table::Revisions, id, "model", Column::Text("changed".to_owned())).await;
+    fx.set(Table::Revisions, id, "superseded_at", Column::Null).await;
+    assert_eq!(rules_found(fx).await, ["digest", "identity", "lifecycle"]);
+}
+
+pub async fn a_history_without_a_head_is_found(fx: &Fixture) {
+    let scope = fx.history(Kind::Embedding, 1).await;
+    let profile = fx.registry.head(&scope).await.unwrap();
+    fx.under_test.tamper(&Tamper::Delete { table: Table::Heads, id: profile.head.id.as_uuid() }).await;
+    let id = profile.revision.id.as_uuid();
+    fx.set(Table::Revisions, id, "state", Column::Text("superseded".to_owned())).await;
+    fx.set(Table::Revisions, id, "superseded_at", Column::Time(profile.head.updated_at)).await;
+    assert_eq!(rules_found(fx).await, ["head"]);
 }
 
 pub async fn damage_in_the_ledger_is_found(fx: &Fixture) {

@@ -103,6 +103,36 @@ pub async fn after_a_lost_reply_somebody_elses_work_is_still_a_conflict(fx: &Fix
     fx.assert_sound().await;
 }
 
+pub async fn a_retry_whose_reply_was_lost_counts_as_done(fx: &Fixture) {
+    let (scope, claimed) = fx.claimed_embedding().await;
+    fx.fail_backfill(&claimed.fence().unwrap(), "CODE", false, None).await.unwrap();
+    let retried = registry_that_loses(fx, true, nothing()).ledger().retry(&scope).await.unwrap();
+    assert_eq!(retried, fx.ledger.get(&scope).await.unwrap());
+    assert_eq!((retried.status(), retried.row_version.get()), (BackfillStatus::Queued, 4));
+}
+
+pub async fn a_number_that_was_taken_meanwhile_is_filled_in_anew(fx: &Fixture) {
+    let scope = fx.history(Kind::Embedding, 1).await;
+    let (registry, taken) = (fx.registry.clone(), scope.clone());
+    // Somebody proposes revision 2 and gives it up, while the first attempt is under way.
+    let meanwhile: Meanwhile = Box::new(move || {
+        let (registry, scope) = (registry.clone(), taken.clone());
+        Box::pin(async move {
+            let snapshot = usual(scope.kind, 2).to_string();
+            let proposal = Proposal::new(snapshot.as_bytes(), b"{}", by("user:other"));
+            registry.propose(&scope, &proposal).await.expect("the number is free");
+            let (code, message) = (FailureCode::new("CODE").unwrap(), FailureMessage::new("why").unwrap());
+            registry.fail(&scope, number(2), code, message, &by("user:other")).await.unwrap().value.unwrap();
+        })
+    });
+    let draft = json!({"pluginId": "p", "provider": "o", "model": "m", "dimension": 8}).to_string();
+    let proposal = Proposal::new(draft.as_bytes(), b"{}", by(ANN));
+    let id = RevisionId::from(fx.draw.id());
+    let answer = registry_that_loses(fx, false, meanwhile).propose_next(&scope, &proposal, id).await.unwrap();
+    assert_eq!((answer.value.number(), answer.replayed), (number(3), false));
+    fx.assert_sound().await;
+}
+
 pub async fn a_store_that_stays_silent_is_an_unknown_outcome(fx: &Fixture) {
     let scope = fx.scope(Kind::Embedding).await;
     fx.propose(&scope, 1).await.unwrap();

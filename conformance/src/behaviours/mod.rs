@@ -125,6 +125,7 @@ suite! {
     }
     spaces {
         adding_a_space_twice_is_a_replay_unless_its_name_differs,
+        a_name_that_does_not_fit_every_store_is_refused,
         spaces_are_listed_in_pages_and_by_tenant,
         deleting_a_space_removes_all_that_belongs_to_it_and_nothing_else,
         a_manifest_is_replaced_by_a_higher_version_only,
@@ -166,6 +167,8 @@ suite! {
         delays_double_from_five_seconds_with_half_of_it_jitter,
         a_final_failure_is_failed_and_replayed,
         g5_16_a_release_hands_the_row_back_and_refunds_the_attempt,
+        one_commands_work_is_never_taken_for_anothers,
+        a_fault_elsewhere_in_the_metadata_does_not_matter,
         g5_22_only_a_failed_backfill_is_retried,
         failed_backfills_are_retried_together_by_code_and_only_the_newest,
         backfills_are_counted_listed_and_pruned,
@@ -186,6 +189,8 @@ suite! {
         after_a_lost_reply_a_superseded_publication_counts_as_done,
         after_a_lost_reply_a_superseded_restoration_counts_as_done,
         after_a_lost_reply_somebody_elses_work_is_still_a_conflict,
+        a_retry_whose_reply_was_lost_counts_as_done,
+        a_number_that_was_taken_meanwhile_is_filled_in_anew,
         a_store_that_stays_silent_is_an_unknown_outcome,
     }
     auditing {
@@ -193,6 +198,8 @@ suite! {
         the_audit_walks_every_space_once,
         damage_within_a_row_is_found,
         g4_02_damage_between_rows_is_found,
+        every_contradiction_of_a_row_is_found,
+        a_history_without_a_head_is_found,
         damage_in_the_ledger_is_found,
         times_out_of_order_between_rows_are_only_warnings,
     }

@@ -257,6 +257,39 @@ pub async fn g5_16_a_release_hands_the_row_back_and_refunds_the_attempt(fx: &Fix
     fx.assert_sound().await;
 }
 
+pub async fn one_commands_work_is_never_taken_for_anothers(fx: &Fixture) {
+    let (_, claimed) = fx.claimed_embedding().await;
+    let fence = claimed.fence().unwrap();
+    fx.fail_backfill(&fence, "CODE", true, Some(Span::ZERO)).await.unwrap();
+    assert_eq!(code(fx.ledger.release(&fence).await), "LEASE_LOST", "it failed, it was not released");
+
+    fx.clock.advance(Span::from_seconds(1));
+    let second = fx.claim("worker-a", 1).await.backfills.remove(0).fence().unwrap();
+    fx.ledger.release(&second).await.unwrap();
+    let failed = fx.fail_backfill(&second, "CODE", true, None).await;
+    assert_eq!(code(failed), "LEASE_LOST", "it was released, and carries the failure of the attempt before");
+
+    let third = fx.claim("worker-a", 1).await.backfills.remove(0).fence().unwrap();
+    fx.fail_backfill(&third, "CODE", false, None).await.unwrap();
+    assert_eq!(code(fx.fail_backfill(&third, "CODE", true, None).await), "LEASE_LOST", "it failed for good");
+}
+
+pub async fn a_fault_elsewhere_in_the_metadata_does_not_matter(fx: &Fixture) {
+    let (scope, claimed) = fx.claimed_embedding().await;
+    let manifest = fx.registry.store().load_space(&scope.space).await.unwrap().manifest.unwrap();
+    let with_fault = manifest.metadata.replacen('{', r#"{"hits":9007199254740993,"#, 1);
+    fx.set(Table::Manifests, manifest.id.as_uuid(), "metadata", Column::Text(with_fault)).await;
+    assert_eq!(code(fx.propose(&scope, 1).await), "ADOPTION_PENDING");
+    let page = fx.ledger.discover(None, limit(10), &SpaceFilter::All).await.unwrap();
+    assert_eq!(
+        (page.created.len(), page.skipped.len()),
+        (0, 0),
+        "it is known already, and the other kind has none"
+    );
+    let answer = fx.complete(&claimed.fence().unwrap()).await.unwrap();
+    assert_eq!(answer.value, decide::Completed::Installed);
+}
+
 pub async fn g5_22_only_a_failed_backfill_is_retried(fx: &Fixture) {
     let space = fx.legacy_space(Some(usual(Kind::Embedding, 1)), None).await;
     let scope = space.scope(Kind::Embedding);

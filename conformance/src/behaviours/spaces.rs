@@ -11,6 +11,13 @@ pub async fn adding_a_space_twice_is_a_replay_unless_its_name_differs(fx: &Fixtu
     assert_eq!(refused, Refusal::SpaceExists { name: "Handbook".to_owned() });
 }
 
+pub async fn a_name_that_does_not_fit_every_store_is_refused(fx: &Fixture) {
+    for name in ["a\0b".to_owned(), "n".repeat(256)] {
+        let space = space_of("tenant-a", fx.draw.id());
+        assert_eq!(code(fx.registry.add_space(&space, Some(&name)).await), "ARGUMENT_INVALID");
+    }
+}
+
 pub async fn spaces_are_listed_in_pages_and_by_tenant(fx: &Fixture) {
     let ids = [fx.draw.id(), fx.draw.id()];
     for tenant in ["b", "a", "a/x"] {

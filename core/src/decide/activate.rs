@@ -93,7 +93,8 @@ fn found<'s>(state: &'s ScopeState, target: &Target) -> Result<&'s RevisionRow, 
 /// Whether the stored state is this command's work: the head is at the revision, which was activated after
 /// the expected one; after a lost commit also if somebody has superseded it since.
 fn is_replay(state: &ScopeState, row: &RevisionRow, target: &Target, doubt: Doubt) -> bool {
-    let is_at_head = state.head.is_some_and(|head| head.revision_id == row.id);
+    let is_at_head =
+        row.status == RevisionStatus::Active && state.head.is_some_and(|head| head.revision_id == row.id);
     let was_superseded = doubt == Doubt::LostCommit && row.status == RevisionStatus::Superseded;
     (is_at_head || was_superseded) && state.predecessor == target.expected
 }

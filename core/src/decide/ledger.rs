@@ -1,5 +1,5 @@
 use super::checks::writable;
-use super::{Decided, Decision};
+use super::{Decided, Decision, Doubt};
 use crate::backfill::{BACKFILL_SUBJECT, Backfill, BackfillState, BackfillStatus, Fence, LegacySource};
 use crate::change::{BackfillGuard, Change, Install, WriteBackfill};
 use crate::head::Head;
@@ -8,10 +8,10 @@ use crate::json::{Document, Limits, Pointer};
 use crate::numbers::RowVersion;
 use crate::refusal::Refusal;
 use crate::report::{DocumentKind, Issue, IssueCode, listed_errors};
-use crate::revision::{Activation, Failure, Revision, RevisionRow, RevisionState};
+use crate::revision::{Activation, Failure, Revision, RevisionRow, RevisionState, RevisionStatus};
 use crate::scope::{Kind, Scope, Space};
 use crate::snapshot::{self, Capability, CapabilityContent, Snapshot};
-use crate::space::ManifestRow;
+use crate::space::{LegacyProfile, ManifestRow};
 use crate::state::LedgerState;
 use crate::store::{DiscoveryPage, DiscoverySpace};
 use crate::time::{Lease, Span, Timestamp};
@@ -102,6 +102,7 @@ fn write(from: &Backfill, to: Option<Backfill>) -> Result<WriteBackfill, Refusal
         id: from.id,
         row_version: from.row_version,
         lease_token: from.fence().map(|fence| fence.lease_token),
+        lease_expires_at: from.lease_expires_at(),
     };
     Ok(WriteBackfill { from: guard, to: to.ok_or(Refusal::NumberExhausted("row version"))? })
 }
@@ -150,10 +151,17 @@ pub fn fail_backfill(state: &LedgerState, command: &FailBackfill) -> Decided<Set
     let failure = Failure { code: command.code.to_string(), message: command.message.to_string() };
     if was_settled {
         match &backfill.state {
-            BackfillState::Queued if command.is_retryable && backfill.retry.as_ref() == Some(&failure) => {
+            // A released row is due at once; one that failed is due later, and may carry an older failure.
+            BackfillState::Queued
+                if command.is_retryable
+                    && backfill.retry.as_ref() == Some(&failure)
+                    && backfill.due_at > backfill.updated_at =>
+            {
                 return Ok(Decision::Replayed(Settled::Queued { due_at: backfill.due_at }));
             }
-            BackfillState::Failed { failure: stored, .. } if *stored == failure => {
+            BackfillState::Failed { failure: stored, .. }
+                if *stored == failure && (!command.is_retryable || backfill.is_exhausted()) =>
+            {
                 return Ok(Decision::Replayed(Settled::Failed));
             }
             _ => {}
@@ -165,6 +173,8 @@ pub fn fail_backfill(state: &LedgerState, command: &FailBackfill) -> Decided<Set
         return Ok(Decision::change(Change::Backfill(write(&backfill, failed)?), Settled::Failed));
     }
     let delay = command.delay.unwrap_or_else(|| default_delay(backfill.attempts, command.jitter));
+    // A failed row is never due at once, which tells it from a released one.
+    let delay = delay.max(Span::from_micros(1));
     let queued = backfill.queued(state.now, delay).map(|row| Backfill { retry: Some(failure), ..row });
     let write = write(&backfill, queued)?;
     let settled = Settled::Queued { due_at: write.to.due_at };
@@ -185,8 +195,12 @@ fn default_delay(attempts: u32, jitter: f64) -> Span {
 /// # Errors
 ///
 /// `BACKFILL_NOT_FOUND`, `NOT_FAILED`, in this order.
-pub fn retry(state: &LedgerState) -> Decided<Backfill> {
+pub fn retry(state: &LedgerState, doubt: Doubt) -> Decided<Backfill> {
     let backfill = found(state)?.ok_or(Refusal::BackfillNotFound)?;
+    let is_fresh = backfill.attempts == 0 && backfill.due_at == backfill.updated_at;
+    if doubt == Doubt::LostCommit && backfill.status() == BackfillStatus::Queued && is_fresh {
+        return Ok(Decision::Replayed(backfill));
+    }
     if backfill.status() != BackfillStatus::Failed {
         return Err(Refusal::NotFailed(backfill.status()));
     }
@@ -275,7 +289,8 @@ fn installation(state: &LedgerState, backfill: &Backfill, command: &Complete<'_>
     if let Some(head) = &state.head {
         let active = state.head_revision.as_ref().and_then(|row| row.verify(&backfill.scope).ok());
         let is_same = active.is_some_and(|active| {
-            active.snapshot.digest() == snapshot.digest()
+            active.status() == RevisionStatus::Active
+                && active.snapshot.digest() == snapshot.digest()
                 && active.capability.is_same_but_for_check_times(&capability)
         });
         if is_same {
@@ -316,14 +331,13 @@ fn source_is_unchanged(manifest: &ManifestRow, source: &LegacySource, kind: Kind
     if manifest.version != source.manifest_version {
         return Err(format!("expected manifest version {}, found {}", source.manifest_version, manifest.version));
     }
-    let document = Document::parse(manifest.metadata.as_bytes(), Limits::ROW)
-        .map_err(|error| format!("expected readable metadata, found that {error}"))?;
-    let current = document.member(document.root(), kind.legacy_key()).map(|node| document.canonical_of(node));
     let frozen = source.recomputed_digest();
-    if current.is_some_and(|text| frozen == Some(crate::digest::Digest::of(text.as_bytes()))) {
-        return Ok(());
+    match manifest.legacy_profile(kind) {
+        LegacyProfile::Readable(text) if frozen == Some(crate::digest::Digest::of(text.as_bytes())) => Ok(()),
+        _ => Err(format!(
+            "expected the manifest to hold the {kind} profile that was discovered, found another or none"
+        )),
     }
-    Err(format!("expected the manifest to hold the {kind} profile that was discovered, found another or none"))
 }
 
 /// A legacy profile and its capability, valid and valid for each other, with the observed dimension.

@@ -14,6 +14,9 @@ use super::reader::{Irregular, Source, Token};
 /// A hostile text can hold a fault in every few bytes; a report of the first hundred says enough.
 const REPORTED_FAULTS: usize = 100;
 
+/// A fault names its place, and a place can be as long as the text: so many bytes of places are enough.
+const REPORTED_PLACES: usize = 64 << 10;
+
 /// A parsed JSON text. Every object's members are in canonical order.
 ///
 /// The children of a container lie side by side in one vector, so that a tree costs a handful of allocations
@@ -62,7 +65,7 @@ impl<'a> Document<'a> {
     ///
     /// The first fault of the text. Size is checked before anything else.
     pub fn parse(text: &'a [u8], limits: Limits) -> Result<Self, JsonError> {
-        let (document, faults) = Self::parse_all(text, limits);
+        let (document, faults) = Self::parse_reporting(text, limits, 1);
         match (faults.into_iter().next(), document) {
             (None, Some(document)) => Ok(document),
             (Some(fault), _) => Err(fault),
@@ -73,6 +76,10 @@ impl<'a> Document<'a> {
 
     /// Parses a text as far as it can be understood and tells every fault (the first hundred of them).
     pub(crate) fn parse_all(text: &'a [u8], limits: Limits) -> (Option<Self>, Vec<JsonError>) {
+        Self::parse_reporting(text, limits, REPORTED_FAULTS)
+    }
+
+    fn parse_reporting(text: &'a [u8], limits: Limits, most_faults: usize) -> (Option<Self>, Vec<JsonError>) {
         let text = match checked_text(text, limits) {
             Ok(text) => text,
             Err(error) => return (None, vec![error]),
@@ -84,6 +91,9 @@ impl<'a> Document<'a> {
             pending: Vec::new(),
             entries: Vec::new(),
             faults: Vec::new(),
+            most_faults,
+            places: 0,
+            is_full: false,
         };
         match parser.value() {
             Ok(root) => (Some(Self { entries: parser.entries, root }), parser.faults),
@@ -136,7 +146,9 @@ impl<'a> Document<'a> {
     }
 
     fn write(&self, node: &Node<'a>, order: Option<KeyComparison<'_>>) -> String {
-        let mut out = String::with_capacity(64 + self.entries.len() * 16);
+        // A part may be small however large the document is.
+        let capacity = if std::ptr::eq(node, &self.root) { 64 + self.entries.len() * 16 } else { 0 };
+        let mut out = String::with_capacity(capacity);
         let mut open: Vec<Writing<'_, 'a>> = Vec::new();
         let mut next = Some(node);
         loop {
@@ -245,6 +257,11 @@ struct Parser<'a> {
     pending: Vec<Entry<'a>>,
     entries: Vec<Entry<'a>>,
     faults: Vec<JsonError>,
+    most_faults: usize,
+    /// The bytes of the places of the faults so far.
+    places: usize,
+    /// Enough has been noted; the fault that ended the reading is among it.
+    is_full: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -375,18 +392,20 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Notes a fault after which reading can go on; any other ends it.
+    /// Notes a fault after which reading can go on, unless enough have been noted; any other ends it.
     fn go_on_after(&mut self, fault: Fault, pointer: Pointer) -> Result<(), Fault> {
-        if !fault.is_recoverable() || self.faults.len() >= REPORTED_FAULTS {
+        if !fault.is_recoverable() {
             return Err(fault);
         }
-        self.faults.push(fault.at(pointer));
-        Ok(())
+        self.places += pointer.as_str().len();
+        self.faults.push(fault.clone().at(pointer));
+        self.is_full = self.faults.len() >= self.most_faults || self.places > REPORTED_PLACES;
+        if self.is_full { Err(fault) } else { Ok(()) }
     }
 
     /// Notes the fault that ended the reading.
     fn report(&mut self, fault: Fault) {
-        if self.faults.len() < REPORTED_FAULTS {
+        if !self.is_full {
             let pointer = self.container_pointer();
             self.faults.push(fault.at(pointer));
         }

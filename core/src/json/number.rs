@@ -30,7 +30,7 @@ pub(super) fn parse(literal: &str, plain_integer: bool, offset: usize) -> Result
         Fault::new(
             JsonCode::NumberOutOfRange,
             offset,
-            format!("expected a number that a double can hold, found {}", excerpt(literal)),
+            format!("expected a number that a double can hold, found one of {} characters", literal.len()),
         )
     })?;
     if plain_integer {
@@ -40,10 +40,11 @@ pub(super) fn parse(literal: &str, plain_integer: bool, offset: usize) -> Result
             return Err(Fault::new(
                 JsonCode::UnsafeInteger,
                 offset,
+                // The literal is not echoed: nobody knows here whether the field may be.
                 format!(
-                    "expected an integer that its canonical text keeps, found {}, which would become {canonical}; \
-                     write it as a string",
-                    excerpt(literal)
+                    "expected an integer that a double keeps, found one of {} digits that would change; write it as \
+                     a string",
+                    digits.len()
                 ),
             ));
         }
@@ -64,17 +65,6 @@ fn same_integer(digits: &str, canonical: &str) -> bool {
         return false;
     };
     digits.bytes().eq(significant().chain(std::iter::repeat_n(b'0', padding)))
-}
-
-/// A literal can be as long as the text; a message must not be.
-fn excerpt(literal: &str) -> String {
-    const SHOWN: usize = 40;
-    match literal.get(..SHOWN) {
-        Some(start) if literal.len() > SHOWN => {
-            format!("`{start}…` of {} characters", literal.len())
-        }
-        _ => format!("`{literal}`"),
-    }
 }
 
 #[cfg(test)]

@@ -268,6 +268,14 @@ impl<'a> Draft<'a> {
         fields.map(Self).ok_or(issues)
     }
 
+    /// Whether the draft names its number, so that none is filled in.
+    pub const fn names_its_number(&self) -> bool {
+        match &self.0 {
+            Fields::Embedding(fields) => fields.revision.is_some(),
+            Fields::Retrieval(fields) => fields.revision.is_some(),
+        }
+    }
+
     /// The snapshot, with `revision` where the draft names none, and the vector space id that follows from it
     /// (version 2 with a typed capability that names a distance metric, else 1) where the draft has none.
     pub fn fill(&self, revision: RevisionNumber, capability: &Capability) -> Snapshot {

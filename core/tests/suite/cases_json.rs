@@ -170,3 +170,12 @@ fn a_refusal_names_the_place_in_the_text() {
     let error = canonicalize(b"{\n  \"a\": 1,\n  b: 2\n}", Limits::ANY).unwrap_err();
     assert_eq!(error.message, "expected a key in double quotes, found `b` in line 3, column 3");
 }
+
+#[test]
+fn the_first_fault_ends_the_reading_of_a_row_however_many_there_are() {
+    let long_key = "k".repeat(1 << 20);
+    let text = format!("{{\"{long_key}\":[{}1]}}", "1e999,".repeat(1_000_000));
+    let error = canonicalize(text.as_bytes(), Limits::ROW).unwrap_err();
+    assert_eq!(error.code(), "JSON_NUMBER_OUT_OF_RANGE");
+    assert!(!error.message.contains("999"), "what is refused is not repeated");
+}

@@ -16,7 +16,7 @@ pub(crate) fn write(transaction: &Transaction<'_>, write: &WriteBackfill) -> Hel
           due_at = ?11, retry_code = ?12, retry_message = ?13,
           last_error_code = ?14, last_error_message = ?15,
           row_version = ?16, updated_at = ?17, completed_at = ?18
-        WHERE id = ?1 AND row_version = ?2 AND lease_token IS ?3";
+        WHERE id = ?1 AND row_version = ?2 AND lease_token IS ?3 AND lease_expires_at IS ?19";
     let row = BackfillRow::from(&write.to);
     let micros = |time: Option<Timestamp>| time.map(Timestamp::as_micros);
     let changed = transaction.prepare_cached(SQL)?.execute(params![
@@ -38,6 +38,7 @@ pub(crate) fn write(transaction: &Transaction<'_>, write: &WriteBackfill) -> Hel
         row.row_version.get(),
         row.updated_at.as_micros(),
         micros(row.completed_at),
+        micros(write.from.lease_expires_at),
     ])?;
     Ok(changed == 1)
 }
