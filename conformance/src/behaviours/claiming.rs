@@ -107,6 +107,19 @@ pub async fn g5_12_spent_rows_do_not_use_up_the_batch(fx: &Fixture) {
     assert_eq!((claimed.exhausted.len(), claimed.backfills.len()), (10, 10));
 }
 
+pub async fn a_claim_fails_spent_rows_within_a_bound_of_their_own(fx: &Fixture) {
+    let many = EXHAUSTED_PER_CLAIM as usize + 20;
+    queued(fx, many).await;
+    for _ in 0..3 {
+        assert_eq!(fx.claim("worker-a", 1_000).await.backfills.len(), many);
+        fx.clock.advance(Span::from_seconds(301));
+    }
+    queued(fx, 1).await;
+    let first = fx.claim("worker-a", 10).await;
+    assert_eq!((first.exhausted.len(), first.backfills.len()), (EXHAUSTED_PER_CLAIM as usize, 1));
+    assert_eq!(fx.claim("worker-a", 10).await.exhausted.len(), 20, "the next claim fails the rest");
+}
+
 pub async fn expired_rows_come_before_queued_ones_each_in_order(fx: &Fixture) {
     let scopes = queued(fx, 4).await;
     let claimed = fx.claim("worker-a", 2).await.backfills;

@@ -146,6 +146,7 @@ suite! {
         g5_08_only_the_stores_clock_decides_about_leases,
         g5_10_a_row_whose_attempts_are_spent_is_failed_by_the_next_claim,
         g5_12_spent_rows_do_not_use_up_the_batch,
+        a_claim_fails_spent_rows_within_a_bound_of_their_own,
         expired_rows_come_before_queued_ones_each_in_order,
         g5_20_a_retried_row_takes_its_place_by_due_time,
         a_claim_keeps_to_its_filter,
