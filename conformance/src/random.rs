@@ -147,8 +147,9 @@ impl Player<'_> {
             }
             Command::Propose { scope, revision, content, by: subject } => {
                 let scope = self.scope(scope);
-                let text = snapshot(scope.kind, revision, content).to_string();
-                let proposal = Proposal::new(text.as_bytes(), b"{}", by(subject_of(subject)));
+                let snapshot = snapshot(scope.kind, revision, content);
+                let (text, capability) = (snapshot.to_string(), capability(scope.kind, &snapshot, content));
+                let proposal = Proposal::new(text.as_bytes(), capability.as_bytes(), by(subject_of(subject)));
                 told(fx.registry.propose(&scope, &proposal).await)
             }
             Command::ProposeNext { scope, content } => {
@@ -164,8 +165,9 @@ impl Player<'_> {
             }
             Command::Publish { scope, revision, content, expected } => {
                 let scope = self.scope(scope);
-                let text = snapshot(scope.kind, revision, content).to_string();
-                let proposal = Proposal::new(text.as_bytes(), b"{}", by(ANN));
+                let snapshot = snapshot(scope.kind, revision, content);
+                let (text, capability) = (snapshot.to_string(), capability(scope.kind, &snapshot, content));
+                let proposal = Proposal::new(text.as_bytes(), capability.as_bytes(), by(ANN));
                 let proposal = Proposal { ignore_legacy: content == 0, ..proposal };
                 told(fx.registry.publish(&scope, &proposal, expected.map(number)).await)
             }
@@ -254,6 +256,15 @@ fn told<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
 
 fn subject_of(subject: u8) -> &'static str {
     if subject == 0 { ANN } else { "user:bob" }
+}
+
+/// Typed for one content, so that vector spaces have to be proven; free-form for the others.
+fn capability(kind: Kind, snapshot: &serde_json::Value, content: u8) -> String {
+    match (kind, content) {
+        (Kind::Embedding, 1) => typed_embedding(snapshot, 8, "2026-07-14T12:00:00Z").canonical().to_owned(),
+        (Kind::Retrieval, 1) => typed_retrieval(snapshot, "2026-07-14T12:00:00Z").canonical().to_owned(),
+        _ => "{}".to_owned(),
+    }
 }
 
 fn snapshot(kind: Kind, revision: u32, content: u8) -> serde_json::Value {
