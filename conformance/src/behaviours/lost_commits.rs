@@ -103,6 +103,37 @@ pub async fn after_a_lost_reply_somebody_elses_work_is_still_a_conflict(fx: &Fix
     fx.assert_sound().await;
 }
 
+pub async fn the_other_commands_recognise_their_work_after_a_lost_reply_too(fx: &Fixture) {
+    let space = space_of("tenant-a", fx.draw.id());
+    let added = registry_that_loses(fx, true, nothing()).add_space(&space, Some("Handbook")).await.unwrap();
+    assert!(added.replayed);
+    let [embedding, retrieval] = Kind::ALL.map(|kind| space.scope(kind));
+    fx.propose(&embedding, 1).await.unwrap();
+    fx.propose(&retrieval, 1).await.unwrap();
+    let targets = (target(1, None), target(1, None));
+    let registry = registry_that_loses(fx, true, nothing());
+    let both = registry.activate_all(&space, targets.0, targets.1, &by(ANN)).await.unwrap();
+    assert!(both.replayed);
+    fx.propose(&embedding, 2).await.unwrap();
+    let (code, message) = (FailureCode::new("CODE").unwrap(), FailureMessage::new("why").unwrap());
+    let failed = registry_that_loses(fx, true, nothing())
+        .fail(&embedding, number(2), code, message, &by(ANN))
+        .await
+        .unwrap();
+    assert!(failed.replayed);
+
+    let (scope, claimed) = fx.claimed_embedding().await;
+    let fence = claimed.fence().unwrap();
+    registry_that_loses(fx, true, nothing()).ledger().release(&fence).await.unwrap();
+    let claimed = fx.claim("worker-a", 1).await.backfills.remove(0);
+    let capability = typed_embedding(&usual(Kind::Embedding, 1), 1_536, "2026-07-14T12:00:00Z");
+    let ledger = registry_that_loses(fx, true, nothing()).ledger();
+    let done = ledger.complete(&claimed.fence().unwrap(), capability.canonical().as_bytes()).await.unwrap();
+    assert_eq!((done.value, done.replayed), (decide::Completed::Installed, true));
+    assert_eq!(fx.states(&scope).await, ["active"], "it was installed once");
+    fx.assert_sound().await;
+}
+
 pub async fn a_retry_whose_reply_was_lost_counts_as_done(fx: &Fixture) {
     let (scope, claimed) = fx.claimed_embedding().await;
     fx.fail_backfill(&claimed.fence().unwrap(), "CODE", false, None).await.unwrap();

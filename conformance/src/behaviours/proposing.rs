@@ -182,6 +182,15 @@ pub async fn the_same_configuration_is_no_change_unless_that_is_wanted(fx: &Fixt
     fx.assert_sound().await;
 }
 
+pub async fn a_corrupt_active_revision_counts_as_a_different_configuration(fx: &Fixture) {
+    let scope = fx.history(Kind::Embedding, 1).await;
+    let same = embedding("text-embedding-3-small", 1_536, 2);
+    assert_eq!(code(fx.propose_text(&scope, &same).await), "NO_CHANGE");
+    let id = fx.registry.head(&scope).await.unwrap().revision.id.as_uuid();
+    fx.set(Table::Revisions, id, "snapshot_digest", Column::Text("0".repeat(64))).await;
+    fx.propose_text(&scope, &same).await.expect("nobody knows what the damaged one said");
+}
+
 pub async fn a_later_check_of_the_same_model_is_no_change(fx: &Fixture) {
     let scope = fx.scope(Kind::Embedding).await;
     let checked = |revision, at: &str| {

@@ -49,6 +49,18 @@ pub async fn restoring_appends_and_activates_an_earlier_configuration(fx: &Fixtu
     fx.assert_sound().await;
 }
 
+pub async fn somebody_elses_restoration_or_publication_is_no_replay(fx: &Fixture) {
+    let scope = fx.history(Kind::Embedding, 2).await;
+    fx.restore(&scope, 1, Some(2)).await.unwrap();
+    let by_bob = fx.registry.restore(&scope, number(1), Some(number(2)), &by("user:bob")).await;
+    assert_eq!(code(by_bob), "HEAD_CONFLICT");
+    let (snapshot, capability) = (usual(Kind::Embedding, 4).to_string(), free_form().to_string());
+    fx.publish(&scope, 4, Some(3)).await.unwrap();
+    let by_bob = Proposal::new(snapshot.as_bytes(), capability.as_bytes(), by("user:bob"));
+    assert_eq!(code(fx.registry.publish(&scope, &by_bob, Some(number(3))).await), "HEAD_CONFLICT");
+    assert_eq!(code(fx.publish(&scope, 4, Some(2)).await), "HEAD_CONFLICT", "it was published after another one");
+}
+
 pub async fn restoring_is_refused_in_the_order_of_its_checks(fx: &Fixture) {
     let scope = fx.history(Kind::Embedding, 2).await;
     assert_eq!(refusal(fx.restore(&scope, 9, None).await), Refusal::RevisionNotFound(number(9)));
