@@ -1,0 +1,2 @@
+//! Keeps profiles in Postgres: for production, beside the other service that writes the same tables.
+#![deny(missing_docs)]
