@@ -42,7 +42,7 @@ impl StoreUnderTest for Memory {
             Tamper::Lifecycle { space, state, deletion_job } => {
                 let row = content.spaces.get_mut(space).expect("the space exists");
                 row.lifecycle_state = (*state).to_owned();
-                row.has_deletion_job = deletion_job.is_some();
+                row.deletion_job = *deletion_job;
             }
         }
     }

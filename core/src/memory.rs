@@ -15,7 +15,9 @@ use crate::refusal::StoreError;
 use crate::revision::{RevisionRow, RevisionStatus};
 use crate::scope::{Kind, Scope, Space};
 use crate::space::{LegacyProfile, ManifestRow, SpaceRow};
-use crate::state::{BackfillKey, LedgerState, Newest, ScopeQuery, ScopeState, SpaceState, VectorSpaceCarrier};
+use crate::state::{
+    BackfillKey, LedgerState, Neighbour, Newest, ScopeQuery, ScopeState, SpaceState, VectorSpaceCarrier,
+};
 use crate::store::{
     BackfillCounts, BackfillFilter, Claim, Claimed, DiscoveryPage, DiscoverySpace, EXHAUSTED_PER_CLAIM,
     RevisionPage, SpaceContent, SpaceFilter, Store,
@@ -31,8 +33,9 @@ pub struct MemoryStore {
 
 /// What an in-memory store holds. Tests change it behind the store's back.
 #[derive(Debug, Clone, Default)]
-#[allow(missing_docs, reason = "the fields are the five tables")]
+#[allow(missing_docs, reason = "the fields are the five tables and who else writes them")]
 pub struct MemoryContent {
+    pub neighbour: Neighbour,
     pub spaces: BTreeMap<Space, SpaceRow>,
     pub manifests: BTreeMap<Space, ManifestRow>,
     pub revisions: BTreeMap<Scope, BTreeMap<RevisionNumber, RevisionRow>>,
@@ -125,6 +128,7 @@ impl MemoryContent {
         ScopeState {
             scope: scope.clone(),
             now,
+            neighbour: self.neighbour,
             space: self.spaces.get(&scope.space).cloned(),
             has_legacy_profile: self.profile(scope).is_some_and(|text| text.starts_with('{')),
             head,
@@ -419,6 +423,7 @@ impl Store for MemoryStore {
         let content = self.content();
         Ok(SpaceState {
             now: self.clock.now(),
+            neighbour: content.neighbour,
             space: content.spaces.get(space).cloned(),
             manifest: content.manifests.get(space).cloned(),
         })
@@ -434,6 +439,7 @@ impl Store for MemoryStore {
         let head = scope.and_then(|scope| content.heads.get(scope)).copied();
         Ok(LedgerState {
             now: self.clock.now(),
+            neighbour: content.neighbour,
             backfill: row.cloned(),
             space: scope.and_then(|scope| content.spaces.get(&scope.space)).cloned(),
             manifest: scope.and_then(|scope| content.manifests.get(&scope.space)).cloned(),

@@ -15,8 +15,8 @@ pub struct SpaceRow {
     pub name: String,
     /// `active`, or whatever else its owner says.
     pub lifecycle_state: String,
-    /// Whether a job that deletes it is under way.
-    pub has_deletion_job: bool,
+    /// The job that deletes it, if one is under way.
+    pub deletion_job: Option<uuid::Uuid>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When its row last changed.
@@ -26,7 +26,7 @@ pub struct SpaceRow {
 impl SpaceRow {
     /// Whether profiles of the space may change.
     pub fn is_writable(&self) -> bool {
-        self.lifecycle_state == "active" && !self.has_deletion_job
+        self.lifecycle_state == "active" && self.deletion_job.is_none()
     }
 }
 

@@ -10,6 +10,17 @@ use crate::snapshot::VectorSpaceId;
 use crate::space::{ManifestRow, SpaceRow};
 use crate::time::Timestamp;
 
+/// What belongs to the other service that writes the same database, if there is one. By default there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Neighbour {
+    /// It publishes profiles together with their indexes: no head may be moved past it.
+    pub moves_heads: bool,
+    /// It reads the rows that are written here, and knows its own order of keys only.
+    pub reads_rows: bool,
+    /// The tables of spaces and manifests are its own.
+    pub owns_spaces: bool,
+}
+
 /// What a decision about a scope needs to see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeQuery {
@@ -40,6 +51,8 @@ pub struct ScopeState {
     pub scope: Scope,
     /// The store's clock.
     pub now: Timestamp,
+    /// Who else writes the database.
+    pub neighbour: Neighbour,
     /// The space's row.
     pub space: Option<SpaceRow>,
     /// Whether the space's manifest holds an object under the kind's legacy key.
@@ -110,6 +123,8 @@ impl ScopeState {
 pub struct SpaceState {
     /// The store's clock.
     pub now: Timestamp,
+    /// Who else writes the database.
+    pub neighbour: Neighbour,
     /// The space's row.
     pub space: Option<SpaceRow>,
     /// The space's manifest.
@@ -130,6 +145,8 @@ pub enum BackfillKey {
 pub struct LedgerState {
     /// The store's clock.
     pub now: Timestamp,
+    /// Who else writes the database.
+    pub neighbour: Neighbour,
     /// The row.
     pub backfill: Option<BackfillRow>,
     /// The space's row.

@@ -3,8 +3,9 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use space_profiles_core::snapshot::VectorSpaceId;
 use space_profiles_core::{
-    BackfillKey, BackfillRow, Clock, Head, Kind, LedgerState, ManifestRow, Newest, RevisionId, RevisionNumber,
-    RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceRow, SpaceState, Timestamp, VectorSpaceCarrier,
+    BackfillKey, BackfillRow, Clock, Head, Kind, LedgerState, ManifestRow, Neighbour, Newest, RevisionId,
+    RevisionNumber, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceRow, SpaceState, Timestamp,
+    VectorSpaceCarrier,
 };
 
 use crate::error::JobError;
@@ -31,7 +32,12 @@ pub(crate) fn space_state(
 ) -> Result<SpaceState, JobError> {
     let transaction = connection.transaction()?;
     let now = clock.now();
-    Ok(SpaceState { now, space: self::space(&transaction, space)?, manifest: manifest(&transaction, space)? })
+    Ok(SpaceState {
+        now,
+        neighbour: Neighbour::default(),
+        space: self::space(&transaction, space)?,
+        manifest: manifest(&transaction, space)?,
+    })
 }
 
 pub(crate) fn backfill(
@@ -48,6 +54,7 @@ pub(crate) fn backfill(
     let Some(row) = row else {
         return Ok(LedgerState {
             now,
+            neighbour: Neighbour::default(),
             backfill: None,
             space: None,
             manifest: None,
@@ -60,6 +67,7 @@ pub(crate) fn backfill(
     let head = head(&transaction, &key)?;
     Ok(LedgerState {
         now,
+        neighbour: Neighbour::default(),
         space: space(&transaction, &row.scope.space)?,
         manifest: manifest(&transaction, &row.scope.space)?,
         head,
@@ -81,6 +89,7 @@ fn scope(connection: &Connection, query: &ScopeQuery, now: Timestamp) -> Result<
     Ok(ScopeState {
         scope: query.scope.clone(),
         now,
+        neighbour: Neighbour::default(),
         space: space(connection, &query.scope.space)?,
         has_legacy_profile: has_legacy_profile(connection, key, query.scope.kind)?,
         head_predecessor: predecessor(connection, key, head_number)?,

@@ -15,7 +15,7 @@ use crate::error::JobError;
 /// The names of `knowledge_spaces` in the order in which [`space`] reads them.
 macro_rules! space_columns {
     () => {
-        "tenant_id, id, name, lifecycle_state, deletion_job_id IS NOT NULL, created_at, updated_at"
+        "tenant_id, id, name, lifecycle_state, deletion_job_id, created_at, updated_at"
     };
 }
 
@@ -214,7 +214,7 @@ pub(crate) fn space(row: &Row<'_>) -> Result<SpaceRow, JobError> {
         space: columns.space("tenant_id", "id")?,
         name: columns.text("name")?,
         lifecycle_state: columns.text("lifecycle_state")?,
-        has_deletion_job: columns.flag("deletion_job_id")?,
+        deletion_job: columns.optional_parsed("deletion_job_id")?,
         created_at: columns.time("created_at")?,
         updated_at: columns.time("updated_at")?,
     })

@@ -199,7 +199,7 @@ fn a_call_that_nobody_waits_for_is_finished() {
         space: space_of("acme", Uuid::from_u128(1)),
         name: String::new(),
         lifecycle_state: "active".to_owned(),
-        has_deletion_job: false,
+        deletion_job: None,
         created_at: space_profiles_core::Timestamp::EARLIEST,
         updated_at: space_profiles_core::Timestamp::EARLIEST,
     };

@@ -242,7 +242,7 @@ pub(crate) fn spaces(rows: &[SpaceRow]) -> String {
     }
     let mut table = table(&["space", "name", "state", "added"]);
     for row in rows {
-        let state = if row.has_deletion_job { "being deleted" } else { &row.lifecycle_state };
+        let state = if row.deletion_job.is_some() { "being deleted" } else { &row.lifecycle_state };
         table.add_row([plain(row.space.to_string()), plain(&row.name), plain(state), time(row.created_at)]);
     }
     table.to_string()

@@ -18,7 +18,7 @@ pub(super) fn writable(space: Option<&SpaceRow>) -> Result<(), Refusal> {
     }
     Err(Refusal::SpaceNotWritable {
         lifecycle_state: space.lifecycle_state.clone(),
-        has_deletion_job: space.has_deletion_job,
+        has_deletion_job: space.deletion_job.is_some(),
     })
 }
 

@@ -41,7 +41,7 @@ fn new_space(space: &Space, name: Option<&str>, now: Timestamp) -> SpaceRow {
         space: space.clone(),
         name: name.unwrap_or_default().to_owned(),
         lifecycle_state: "active".to_owned(),
-        has_deletion_job: false,
+        deletion_job: None,
         created_at: now,
         updated_at: now,
     }

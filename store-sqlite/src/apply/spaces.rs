@@ -2,7 +2,6 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use space_profiles_core::{ManifestRow, ManifestVersion, PutManifest, Space, SpaceRow};
-use uuid::Uuid;
 
 use super::Held;
 
@@ -19,7 +18,6 @@ pub(super) fn is_key_writable(transaction: &Transaction<'_>, tenant: &str, id: &
     Ok(found.unwrap_or(false))
 }
 
-/// A deletion job's id is not ours to know; where a row is to have one, the nil UUID stands for it.
 pub(super) fn add(transaction: &Transaction<'_>, row: &SpaceRow) -> Held {
     const SQL: &str = "
         INSERT INTO knowledge_spaces (
@@ -31,7 +29,7 @@ pub(super) fn add(transaction: &Transaction<'_>, row: &SpaceRow) -> Held {
         row.space.id.to_string(),
         row.name,
         row.lifecycle_state,
-        row.has_deletion_job.then(|| Uuid::nil().to_string()),
+        row.deletion_job.map(|job| job.to_string()),
         row.created_at.as_micros(),
         row.updated_at.as_micros(),
     ])?;
