@@ -1,2 +1,37 @@
 //! Keeps profiles in Postgres: for production, beside the other service that writes the same tables.
+//!
+//! [`PostgresStore`] implements [`Store`](space_profiles_core::Store) over a pool of connections, directly or
+//! behind PgBouncer.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use space_profiles_core::{OsDraw, Registry};
+//! use space_profiles_postgres::{PostgresOptions, PostgresStore};
+//!
+//! let options = PostgresOptions::from_url("postgres://app@db.internal/platform")?;
+//! let store = PostgresStore::open(&options).await?;
+//! let registry = Registry::new(Arc::new(store), Arc::new(OsDraw));
+//! # Ok(())
+//! # }
+//! ```
 #![deny(missing_docs)]
+
+mod apply;
+mod audit;
+mod claim;
+mod error;
+mod filter;
+mod ledger;
+mod load;
+mod options;
+mod pages;
+mod rows;
+mod sessions;
+mod statement;
+mod store;
+mod time;
+
+pub use options::PostgresOptions;
+pub use store::PostgresStore;

@@ -1,0 +1,37 @@
+//! Writing changes.
+//!
+//! A write is one statement. Under READ COMMITTED an empty last step would not undo the ones before it, so every
+//! step that can come out empty runs, and locks its row, before the first step that writes. Guards are qualifiers of
+//! the locked rows, which are checked again after a wait, or unique constraints; never a sub-select over other rows,
+//! which would still read the old snapshot. The order of locks is that of the other service: the space's row first.
+//!
+//! No constraint says that a scope is still empty. Where that matters the write is a transaction of two statements:
+//! the first locks the space's row, the second, with a snapshot of its own, looks.
+
+mod backfills;
+mod revisions;
+mod spaces;
+
+use space_profiles_core::{Applied, Change, StoreError};
+
+use crate::sessions::Sessions;
+use crate::statement::Statement;
+
+pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
+    [revisions::STATEMENTS, spaces::STATEMENTS, backfills::STATEMENTS].into_iter().flatten()
+}
+
+pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applied, StoreError> {
+    let calls = match change {
+        Change::Append(append) => revisions::append(append),
+        Change::Activate(targets) => revisions::activate(targets),
+        Change::Publish(publish) => revisions::publish(publish),
+        Change::Fail(fail) => vec![revisions::fail(fail)],
+        Change::AddSpace(row) => vec![spaces::add(row)],
+        Change::PutManifest(put) => vec![spaces::put_manifest(put)],
+        Change::DeleteSpace(space) => vec![spaces::delete(space)],
+        Change::Backfill(write) => vec![backfills::write(write)],
+        Change::Install(install) => backfills::install(install),
+    };
+    sessions.apply(calls).await
+}

@@ -1,0 +1,225 @@
+//! Everything that belongs to a space, for the audit and for copies.
+
+use std::collections::BTreeMap;
+
+use space_profiles_core::{Kind, PageLimit, Space, SpaceContent, StoreError};
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use crate::pages::bound;
+use crate::rows::{
+    Columns, all_readable, backfill_columns, head_columns, manifest_columns, readable, revision_columns,
+    space_columns,
+};
+use crate::sessions::{ReadError, Sessions, Snapshot};
+use crate::statement::{Call, statements};
+
+/// The next spaces that a table speaks of. Each step looks for the next one in the index, however many rows the one
+/// before it has.
+macro_rules! owners_of {
+    ($table:literal) => {
+        concat!(
+            "WITH RECURSIVE owner AS (
+               (
+                 SELECT knowledge_space_id, tenant_id, 1 AS place
+                 FROM ",
+            $table,
+            "
+                 WHERE (knowledge_space_id, tenant_id) > ($1::uuid, $2::text)
+                 ORDER BY knowledge_space_id, tenant_id LIMIT 1
+               )
+               UNION ALL
+               SELECT following.knowledge_space_id, following.tenant_id, owner.place + 1
+               FROM
+                 owner
+                 CROSS JOIN LATERAL (
+                   SELECT found.knowledge_space_id, found.tenant_id
+                   FROM ",
+            $table,
+            " AS found
+                   WHERE
+                     (found.knowledge_space_id, found.tenant_id)
+                       > (owner.knowledge_space_id, owner.tenant_id)
+                   ORDER BY found.knowledge_space_id, found.tenant_id LIMIT 1
+                 ) AS following
+               WHERE owner.place < $3
+             )
+             SELECT knowledge_space_id, tenant_id::text FROM owner"
+        )
+    };
+}
+
+macro_rules! of_wanted {
+    ($columns:expr, $table:literal, $order:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            "
+             FROM
+               unnest($1::text[], $2::uuid[]) AS wanted (tenant_id, space_id)
+               JOIN ",
+            $table,
+            " AS found
+                 ON found.tenant_id = wanted.tenant_id AND found.knowledge_space_id = wanted.space_id
+             ORDER BY ",
+            $order
+        )
+    };
+}
+
+statements! {
+    /// Also those whose own row is missing.
+    OWNERS = concat!(
+        "SELECT owners.tenant_id, owners.knowledge_space_id
+         FROM (
+           (
+             SELECT space.id AS knowledge_space_id, space.tenant_id::text
+             FROM knowledge_spaces AS space
+             WHERE (space.id, space.tenant_id) > ($1::uuid, $2::text)
+             ORDER BY space.id, space.tenant_id LIMIT $3
+           )
+           UNION
+           (
+             SELECT manifest.knowledge_space_id, manifest.tenant_id::text
+             FROM knowledge_space_manifests AS manifest
+             WHERE
+               NOT EXISTS (
+                 SELECT 1 FROM knowledge_spaces AS space
+                 WHERE space.tenant_id = manifest.tenant_id AND space.id = manifest.knowledge_space_id
+               )
+               AND (manifest.knowledge_space_id, manifest.tenant_id) > ($1::uuid, $2::text)
+             ORDER BY manifest.knowledge_space_id, manifest.tenant_id LIMIT $3
+           )
+           UNION
+           (", owners_of!("knowledge_space_profile_revisions"), ")
+           UNION
+           (", owners_of!("knowledge_space_profile_heads"), ")
+           UNION
+           (", owners_of!("knowledge_space_profile_backfills"), ")
+         ) AS owners
+         ORDER BY owners.knowledge_space_id, owners.tenant_id
+         LIMIT $3"
+    );
+
+    SPACE_ROWS = concat!(
+        "SELECT ", space_columns!("found"), "
+         FROM
+           unnest($1::text[], $2::uuid[]) AS wanted (tenant_id, space_id)
+           JOIN knowledge_spaces AS found ON found.tenant_id = wanted.tenant_id AND found.id = wanted.space_id"
+    );
+
+    MANIFEST_ROWS = of_wanted!(
+        concat!("found.tenant_id::text, found.knowledge_space_id, ", manifest_columns!("found")),
+        "knowledge_space_manifests",
+        "found.knowledge_space_id"
+    );
+
+    HEAD_ROWS = of_wanted!(
+        concat!("found.tenant_id::text, found.knowledge_space_id, found.kind::text, ", head_columns!("found")),
+        "knowledge_space_profile_heads",
+        "found.kind"
+    );
+
+    REVISION_ROWS = of_wanted!(
+        concat!("found.tenant_id::text, found.knowledge_space_id, found.kind::text, ", revision_columns!("found")),
+        "knowledge_space_profile_revisions",
+        "found.kind, found.revision"
+    );
+
+    BACKFILL_ROWS = of_wanted!(
+        concat!("found.tenant_id::text, found.knowledge_space_id, ", backfill_columns!("found")),
+        "knowledge_space_profile_backfills",
+        "found.kind, found.source_manifest_version, found.created_at, found.id"
+    );
+}
+
+pub(crate) async fn page(
+    sessions: &Sessions,
+    after: Option<&Space>,
+    limit: PageLimit,
+) -> Result<Vec<SpaceContent>, StoreError> {
+    let mut patience = sessions.patience();
+    loop {
+        match read_page(sessions, after, limit).await {
+            Err(ReadError::Driver(error)) => patience.after(&error).await?,
+            Err(ReadError::Store(error)) => return Err(error),
+            Ok(contents) => return Ok(contents),
+        }
+    }
+}
+
+async fn read_page(
+    sessions: &Sessions,
+    after: Option<&Space>,
+    limit: PageLimit,
+) -> Result<Vec<SpaceContent>, ReadError> {
+    let (after_id, after_tenant) = bound(after);
+    let owners = Call::of(OWNERS).with(after_id).with(after_tenant).with(i64::from(limit.get()));
+    let mut snapshot = sessions.snapshot().await?;
+    let rows = snapshot.read(owners).await?;
+    // An id that is none is found by the check of the schema's constraints; the others still come.
+    let spaces = all_readable(&rows, |columns| columns.space(), &mut Vec::new())?;
+    let contents = contents(&mut snapshot, spaces).await?;
+    snapshot.end().await?;
+    Ok(contents)
+}
+
+const fn empty(space: Space) -> SpaceContent {
+    SpaceContent {
+        space,
+        row: None,
+        manifest: None,
+        heads: Vec::new(),
+        revisions: Vec::new(),
+        backfills: Vec::new(),
+        unreadable: Vec::new(),
+    }
+}
+
+/// What belongs to spaces, in their order.
+async fn contents(snapshot: &mut Snapshot, spaces: Vec<Space>) -> Result<Vec<SpaceContent>, ReadError> {
+    let tenants: Vec<&str> = spaces.iter().map(|space| space.tenant.as_str()).collect();
+    let ids: Vec<Uuid> = spaces.iter().map(|space| space.id.as_uuid()).collect();
+    let of_spaces = |statement| Call::of(statement).with(&tenants).with(&ids);
+    let mut found: BTreeMap<Space, SpaceContent> =
+        spaces.iter().map(|space| (space.clone(), empty(space.clone()))).collect();
+
+    // A space's own row names its space itself.
+    let rows = snapshot.read(of_spaces(SPACE_ROWS)).await?;
+    each(&rows, &mut found, |columns| columns.space_row(), |content, row| content.row = Some(row), true)?;
+    let rows = snapshot.read(of_spaces(MANIFEST_ROWS)).await?;
+    each(&rows, &mut found, |columns| columns.manifest_row(), |content, row| content.manifest = Some(row), false)?;
+    let rows = snapshot.read(of_spaces(HEAD_ROWS)).await?;
+    let head = |columns: &mut Columns<'_>| Ok((columns.parsed::<Kind>("kind")?, columns.head()?));
+    each(&rows, &mut found, head, |content, head| content.heads.push(head), false)?;
+    let rows = snapshot.read(of_spaces(REVISION_ROWS)).await?;
+    let revision = |columns: &mut Columns<'_>| Ok((columns.parsed::<Kind>("kind")?, columns.revision_row()?));
+    each(&rows, &mut found, revision, |content, revision| content.revisions.push(revision), false)?;
+    let rows = snapshot.read(of_spaces(BACKFILL_ROWS)).await?;
+    each(&rows, &mut found, |columns| columns.backfill_row(), |content, row| content.backfills.push(row), false)?;
+
+    Ok(spaces.into_iter().filter_map(|space| found.remove(&space)).collect())
+}
+
+/// Puts each row where it belongs; a row that cannot be read leaves a sentence there.
+fn each<T>(
+    rows: &[PgRow],
+    found: &mut BTreeMap<Space, SpaceContent>,
+    read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    mut put: impl FnMut(&mut SpaceContent, T),
+    is_space: bool,
+) -> Result<(), StoreError> {
+    for row in rows {
+        let space = Columns::of(row).space()?;
+        let Some(content) = found.get_mut(&space) else { continue };
+        let mut columns = Columns::of(row);
+        if !is_space {
+            columns.space()?;
+        }
+        match readable(read(&mut columns))? {
+            Ok(value) => put(content, value),
+            Err(what) => content.unreadable.push(what),
+        }
+    }
+    Ok(())
+}

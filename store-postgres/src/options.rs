@@ -1,0 +1,273 @@
+//! Where a store is and how it is opened.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use space_profiles_core::{ArgumentError, Clock};
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use url::Url;
+
+const DEFAULT_CONNECTIONS: u32 = 10;
+const DEFAULT_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Postgres counts a time-out in a C `int` of milliseconds, and 0 means none.
+const LONGEST_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
+
+/// What the driver reads by itself.
+const DRIVER_PARAMETERS: [&str; 20] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "statement-cache-capacity",
+    "user",
+    "channel_binding",
+    "gssencmode",
+];
+
+/// Where a store is and how it is opened.
+///
+/// ```
+/// use std::time::Duration;
+/// use space_profiles_postgres::PostgresOptions;
+/// let options = PostgresOptions::from_url("postgres://app@db.internal/platform?sslmode=verify-full")?
+///     .lock_timeout(Duration::from_secs(2))
+///     .max_connections(20);
+/// # Ok::<(), space_profiles_core::ArgumentError>(())
+/// ```
+#[derive(Clone)]
+pub struct PostgresOptions {
+    pub(crate) connect: PgConnectOptions,
+    pub(crate) conduct: Conduct,
+    pub(crate) max_connections: u32,
+}
+
+/// How a store behaves on its connections, whoever made them.
+#[derive(Clone)]
+pub(crate) struct Conduct {
+    pub(crate) is_pooled_outside: bool,
+    pub(crate) manages_heads: bool,
+    pub(crate) search_path: Option<String>,
+    pub(crate) acquire_timeout: Duration,
+    pub(crate) statement_timeout: Duration,
+    pub(crate) lock_timeout: Duration,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
+}
+
+impl Default for Conduct {
+    fn default() -> Self {
+        Self {
+            is_pooled_outside: false,
+            manages_heads: false,
+            search_path: None,
+            acquire_timeout: DEFAULT_ACQUIRE_TIMEOUT,
+            statement_timeout: DEFAULT_STATEMENT_TIMEOUT,
+            lock_timeout: DEFAULT_LOCK_TIMEOUT,
+            clock: None,
+        }
+    }
+}
+
+impl PostgresOptions {
+    /// Reads `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, as libpq does, with these parameters of ours:
+    /// `pgbouncer=true`, `manage=heads`, `search_path`, `max_connections`, `connect_timeout` (seconds), and
+    /// `acquire_timeout_ms`, `statement_timeout_ms`, `lock_timeout_ms`.
+    ///
+    /// ```
+    /// use space_profiles_postgres::PostgresOptions;
+    /// assert!(PostgresOptions::from_url("postgres://app@pooler:6432/platform?pgbouncer=true").is_ok());
+    /// assert!(PostgresOptions::from_url("postgres://app@db/platform?sslmod=require").is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Another scheme, or a parameter that nobody knows. The URL is not repeated: it may hold a password.
+    pub fn from_url(text: &str) -> Result<Self, ArgumentError> {
+        let mut url = Url::parse(text).map_err(|error| {
+            argument(format!("expected `postgres://USER@HOST/DATABASE`, found no URL: {error}"))
+        })?;
+        if !matches!(url.scheme(), "postgres" | "postgresql") {
+            return Err(argument(format!("expected the scheme `postgres`, found `{}`", url.scheme())));
+        }
+        let parameters: Vec<(String, String)> =
+            url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        let mut driver = Vec::new();
+        let mut own = Vec::new();
+        for (name, value) in parameters {
+            if DRIVER_PARAMETERS.contains(&name.as_str()) || name.starts_with("options[") {
+                driver.push((name, value));
+            } else {
+                own.push((name, value));
+            }
+        }
+        check_ssl_mode(&driver)?;
+        // libpq's settings of these two change nothing for a driver that has neither.
+        driver.retain(|(name, _)| !matches!(name.as_str(), "channel_binding" | "gssencmode"));
+        url.set_query(None);
+        if !driver.is_empty() {
+            url.query_pairs_mut().extend_pairs(&driver);
+        }
+        let connect = PgConnectOptions::from_url(&url).map_err(|_| {
+            argument(
+                "expected connection settings that the driver can read, found some that it cannot; check port, \
+                 percent-encoding and the ssl parameters"
+                    .to_owned(),
+            )
+        })?;
+        let options = Self { connect, conduct: Conduct::default(), max_connections: DEFAULT_CONNECTIONS };
+        own.into_iter().try_fold(options, |options, (name, value)| options.with_parameter(&name, &value))
+    }
+
+    fn with_parameter(self, name: &str, value: &str) -> Result<Self, ArgumentError> {
+        let millis = || parsed(name, value).map(Duration::from_millis);
+        match (name, value) {
+            ("pgbouncer", "true") => Ok(self.pgbouncer(true)),
+            ("pgbouncer", "false") => Ok(self.pgbouncer(false)),
+            ("pgbouncer", _) => Err(argument(format!("expected `pgbouncer=true` or `false`, found `{value}`"))),
+            ("manage", "heads") => Ok(self.manage_heads(true)),
+            ("manage", _) => Err(argument(format!("expected `manage=heads`, found `{value}`"))),
+            ("search_path", path) => Ok(self.search_path(path)),
+            ("max_connections", _) => match parsed(name, value)? {
+                0 => Err(argument("expected `max_connections` to be at least 1, found 0".to_owned())),
+                most => Ok(self.max_connections(u32::try_from(most).unwrap_or(u32::MAX))),
+            },
+            ("connect_timeout", _) => Ok(self.acquire_timeout(Duration::from_secs(parsed(name, value)?))),
+            ("acquire_timeout_ms", _) => Ok(self.acquire_timeout(millis()?)),
+            ("statement_timeout_ms", _) => Ok(self.statement_timeout(millis()?)),
+            ("lock_timeout_ms", _) => Ok(self.lock_timeout(millis()?)),
+            _ => Err(argument(format!(
+                "expected a parameter of libpq or one of `pgbouncer`, `manage`, `search_path`, `max_connections`, \
+                 `connect_timeout`, `acquire_timeout_ms`, `statement_timeout_ms`, `lock_timeout_ms`, found `{name}`"
+            ))),
+        }
+    }
+
+    /// Whether the server is reached through PgBouncer in transaction mode. Each call is one explicit transaction
+    /// then, and no statement has a name: the next transaction may meet another server connection. At first not.
+    #[must_use]
+    pub fn pgbouncer(mut self, is_pooled_outside: bool) -> Self {
+        self.conduct.is_pooled_outside = is_pooled_outside;
+        self
+    }
+
+    /// Whether heads are moved here though knowledge-fs manages the database, that is, publishes profiles together
+    /// with their indexes there. At first not: such operations are refused with `MANAGED_ELSEWHERE`.
+    #[must_use]
+    pub fn manage_heads(mut self, manages_heads: bool) -> Self {
+        self.conduct.manages_heads = manages_heads;
+        self
+    }
+
+    /// The schemas in which the tables are looked for, as in `SET search_path`. At first the server's.
+    #[must_use]
+    pub fn search_path(mut self, search_path: impl Into<String>) -> Self {
+        self.conduct.search_path = Some(search_path.into());
+        self
+    }
+
+    /// How many connections the store may hold; at first 10.
+    #[must_use]
+    pub fn max_connections(self, max_connections: u32) -> Self {
+        Self { max_connections, ..self }
+    }
+
+    /// How long a call waits for a free connection, and for a server that went away to come back; at first 5
+    /// seconds.
+    #[must_use]
+    pub fn acquire_timeout(mut self, acquire_timeout: Duration) -> Self {
+        self.conduct.acquire_timeout = acquire_timeout;
+        self
+    }
+
+    /// How long a statement may run before the call fails with `STORE_BUSY`; at first 30 seconds, 0 for ever.
+    #[must_use]
+    pub fn statement_timeout(mut self, statement_timeout: Duration) -> Self {
+        self.conduct.statement_timeout = statement_timeout.min(LONGEST_TIMEOUT);
+        self
+    }
+
+    /// How long a statement waits for another's lock before the call fails with `STORE_BUSY`; at first 5 seconds,
+    /// 0 for ever.
+    #[must_use]
+    pub fn lock_timeout(mut self, lock_timeout: Duration) -> Self {
+        self.conduct.lock_timeout = lock_timeout.min(LONGEST_TIMEOUT);
+        self
+    }
+
+    /// Tells the time instead of the server's clock: for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.conduct.clock = Some(clock);
+        self
+    }
+
+    /// The settings of a connection of the store's own.
+    pub(crate) fn connection(&self) -> PgConnectOptions {
+        // Every statement at debug level is enough; a slow one is no alarm of this library.
+        let connect = self.connect.clone().log_slow_statements(log::LevelFilter::Debug, Duration::from_secs(1));
+        if self.conduct.is_pooled_outside {
+            // A pooler knows neither these start-up parameters nor the names of statements.
+            return connect.extra_float_digits(None).statement_cache_capacity(0);
+        }
+        let path = self.conduct.search_path.as_ref().map(|path| ("search_path", path.clone()));
+        let timeouts = [
+            ("statement_timeout", self.conduct.statement_timeout.as_millis().to_string()),
+            ("lock_timeout", self.conduct.lock_timeout.as_millis().to_string()),
+        ];
+        connect.options(timeouts.into_iter().chain(path))
+    }
+}
+
+impl Conduct {
+    /// How a transaction begins. What a connection of one's own is started with, a pooler's is told each time.
+    pub(crate) fn begin(&self, isolation: &str) -> String {
+        if !self.is_pooled_outside {
+            return format!("BEGIN {isolation}");
+        }
+        let path = self.search_path.as_ref().map(|path| path.replace('\'', "''"));
+        let path = path.map(|path| format!("; SELECT set_config('search_path', '{path}', true)"));
+        format!(
+            "BEGIN {isolation}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}{}",
+            self.statement_timeout.as_millis(),
+            self.lock_timeout.as_millis(),
+            path.unwrap_or_default(),
+        )
+    }
+}
+
+fn check_ssl_mode(parameters: &[(String, String)]) -> Result<(), ArgumentError> {
+    let modes = parameters.iter().filter(|(name, _)| matches!(name.as_str(), "sslmode" | "ssl-mode"));
+    for (_, mode) in modes {
+        PgSslMode::from_str(mode).map_err(|_| {
+            argument(format!(
+                "expected sslmode to be disable, allow, prefer, require, verify-ca or verify-full, found `{mode}`"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+fn parsed(name: &str, value: &str) -> Result<u64, ArgumentError> {
+    value.parse().map_err(|_| argument(format!("expected `{name}` to be a whole number, found `{value}`")))
+}
+
+fn argument(message: String) -> ArgumentError {
+    ArgumentError { field: "store", message }
+}

@@ -1,0 +1,257 @@
+//! Keyset pages.
+
+use space_profiles_core::{
+    BackfillFilter, BackfillId, BackfillRow, BackfillStatus, DiscoveryPage, DiscoverySpace, PageLimit,
+    RevisionNumber, RevisionPage, RevisionRow, Scope, Space, SpaceFilter, SpaceRow, StoreError, TenantId,
+    Timestamp,
+};
+use uuid::Uuid;
+
+use crate::filter::Filtered;
+use crate::load::integer;
+use crate::rows::{Columns, all_readable, backfill_columns, head_columns, revision_columns, space_columns};
+use crate::sessions::Sessions;
+use crate::statement::{Call, statements};
+use crate::time::Moment;
+
+/// Profiles are read out of the metadata where it lies: the rest of it may be large and is nobody's business.
+macro_rules! discovery {
+    ($source:literal, $condition:literal) => {
+        concat!(
+            "WITH page AS MATERIALIZED (
+               SELECT
+                 space.tenant_id, space.id,
+                 space.lifecycle_state = 'active' AND space.deletion_job_id IS NULL AS is_writable
+               FROM ",
+            $source,
+            "
+               WHERE ",
+            $condition,
+            " AND (space.id, space.tenant_id) > ($2::uuid, $3::text)
+               ORDER BY space.id, space.tenant_id
+               LIMIT $4
+             )
+             SELECT
+               coalesce($1::timestamptz, clock_timestamp()), page.tenant_id::text, page.id, page.is_writable,
+               manifest.manifest_version,
+               (manifest.metadata -> '__knowledgeFsEmbeddingProfile')::text,
+               (manifest.metadata -> '__knowledgeFsRetrievalProfile')::text,
+               EXISTS (
+                 SELECT 1 FROM knowledge_space_profile_heads AS head
+                 WHERE
+                   head.tenant_id = page.tenant_id AND head.knowledge_space_id = page.id
+                   AND head.kind = 'embedding'
+               ),
+               EXISTS (
+                 SELECT 1 FROM knowledge_space_profile_heads AS head
+                 WHERE
+                   head.tenant_id = page.tenant_id AND head.knowledge_space_id = page.id
+                   AND head.kind = 'retrieval'
+               )
+             FROM page
+             LEFT JOIN knowledge_space_manifests AS manifest
+               ON manifest.tenant_id = page.tenant_id AND manifest.knowledge_space_id = page.id
+             ORDER BY page.id, page.tenant_id"
+        )
+    };
+}
+
+macro_rules! backfills {
+    ($source:literal, $condition:literal) => {
+        concat!(
+            "SELECT ",
+            backfill_columns!("backfill"),
+            "
+             FROM ",
+            $source,
+            "
+             WHERE
+               ",
+            $condition,
+            " AND backfill.id > $1::uuid
+               AND ($2::text IS NULL OR backfill.run_state = $2)
+               AND ($3::text IS NULL OR backfill.last_error_code = $3 OR backfill.retry_code = $3)
+             ORDER BY backfill.id
+             LIMIT $4"
+        )
+    };
+}
+
+statements! {
+    /// The head comes with every row, and alone if there is none.
+    REVISIONS = concat!(
+        "SELECT ", head_columns!("head"), ", ", revision_columns!("revision"), "
+         FROM
+           (SELECT) AS always
+           LEFT JOIN knowledge_space_profile_heads AS head
+             ON head.tenant_id = $1 AND head.knowledge_space_id = $2 AND head.kind = $3
+           LEFT JOIN LATERAL (
+             SELECT * FROM knowledge_space_profile_revisions AS found
+             WHERE
+               found.tenant_id = $1 AND found.knowledge_space_id = $2 AND found.kind = $3
+               AND found.revision > $4
+             ORDER BY found.revision
+             LIMIT $5
+           ) AS revision ON true
+         ORDER BY revision.revision"
+    );
+
+    REVISION_AT = concat!(
+        "SELECT ", revision_columns!("revision"), "
+         FROM knowledge_space_profile_revisions AS revision
+         WHERE
+           revision.tenant_id = $1 AND revision.knowledge_space_id = $2 AND revision.kind = $3
+           AND revision.activated_at <= $4
+           AND (revision.superseded_at IS NULL OR revision.superseded_at > $4)
+         ORDER BY revision.revision DESC
+         LIMIT 1"
+    );
+
+    SPACES = concat!(
+        "SELECT ", space_columns!("space"), "
+         FROM knowledge_spaces AS space
+         WHERE (space.tenant_id, space.id) > ($1::text, $2::uuid)
+         ORDER BY space.tenant_id, space.id
+         LIMIT $3"
+    );
+
+    SPACES_OF_TENANT = concat!(
+        "SELECT ", space_columns!("space"), "
+         FROM knowledge_spaces AS space
+         WHERE space.tenant_id = $4 AND (space.tenant_id, space.id) > ($1::text, $2::uuid)
+         ORDER BY space.tenant_id, space.id
+         LIMIT $3"
+    );
+
+    DISCOVERY = discovery!("knowledge_spaces AS space", "true");
+
+    DISCOVERY_OF_TENANT = discovery!("knowledge_spaces AS space", "space.tenant_id = $5");
+
+    DISCOVERY_OF_SPACES = discovery!(
+        "unnest($5::text[], $6::uuid[]) AS wanted (tenant_id, space_id)
+         JOIN knowledge_spaces AS space ON space.tenant_id = wanted.tenant_id AND space.id = wanted.space_id",
+        "true"
+    );
+
+    BACKFILLS = backfills!("knowledge_space_profile_backfills AS backfill", "true");
+
+    BACKFILLS_OF_TENANT =
+        backfills!("knowledge_space_profile_backfills AS backfill", "backfill.tenant_id = $5");
+
+    BACKFILLS_OF_SPACES = backfills!(
+        "unnest($5::text[], $6::uuid[]) AS wanted (tenant_id, space_id)
+         JOIN knowledge_space_profile_backfills AS backfill
+           ON backfill.tenant_id = wanted.tenant_id AND backfill.knowledge_space_id = wanted.space_id",
+        "true"
+    );
+}
+
+const DISCOVER: Filtered = Filtered { all: DISCOVERY, tenant: DISCOVERY_OF_TENANT, spaces: DISCOVERY_OF_SPACES };
+const LIST: Filtered = Filtered { all: BACKFILLS, tenant: BACKFILLS_OF_TENANT, spaces: BACKFILLS_OF_SPACES };
+
+pub(crate) async fn revisions(
+    sessions: &Sessions,
+    scope: &Scope,
+    after: Option<RevisionNumber>,
+    limit: PageLimit,
+) -> Result<RevisionPage, StoreError> {
+    let most = limit.get() as usize;
+    // One more than asked for tells whether there is more.
+    let call = of_scope(Call::of(REVISIONS), scope)
+        .with(after.map_or(0, |number| integer(number.get())))
+        .with(i64::from(limit.get()) + 1);
+    let found = sessions.repeatable(call).await?;
+    let mut page =
+        RevisionPage { head: None, rows: Vec::new(), unreadable: Vec::new(), has_more: found.len() > most };
+    for row in found.iter().take(most) {
+        let mut columns = Columns::of(row);
+        page.head = columns.head_if_found()?;
+        match columns.revision_or_corruption_if_found()? {
+            Some(Ok(revision)) => page.rows.push(revision),
+            Some(Err(corruption)) => page.unreadable.push(corruption),
+            None => {}
+        }
+    }
+    Ok(page)
+}
+
+pub(crate) async fn revision_at(
+    sessions: &Sessions,
+    scope: &Scope,
+    moment: Timestamp,
+) -> Result<Option<RevisionRow>, StoreError> {
+    let call = of_scope(Call::of(REVISION_AT), scope).with(Moment(moment));
+    let rows = sessions.repeatable(call).await?;
+    rows.first().map(|row| Columns::of(row).revision_row()).transpose()
+}
+
+fn of_scope(call: Call, scope: &Scope) -> Call {
+    call.with(scope.space.tenant.as_str()).with(scope.space.id.as_uuid()).with(scope.kind.as_str())
+}
+
+pub(crate) async fn spaces(
+    sessions: &Sessions,
+    tenant: Option<&TenantId>,
+    after: Option<&Space>,
+    limit: PageLimit,
+) -> Result<Vec<SpaceRow>, StoreError> {
+    let (after_id, after_tenant) = bound(after);
+    let with_page = |statement| Call::of(statement).with(after_tenant).with(after_id).with(i64::from(limit.get()));
+    let call = match tenant {
+        None => with_page(SPACES),
+        Some(tenant) => with_page(SPACES_OF_TENANT).with(tenant.as_str()),
+    };
+    let rows = sessions.repeatable(call).await?;
+    rows.iter().map(|row| Columns::of(row).space_row()).collect()
+}
+
+/// What a page begins after, as (id, tenant): no space is before the nil UUID and the empty text.
+pub(crate) fn bound(after: Option<&Space>) -> (Uuid, &str) {
+    after.map_or((Uuid::nil(), ""), |space| (space.id.as_uuid(), space.tenant.as_str()))
+}
+
+pub(crate) async fn discovery(
+    sessions: &Sessions,
+    after: Option<&Space>,
+    limit: PageLimit,
+    filter: &SpaceFilter,
+) -> Result<DiscoveryPage, StoreError> {
+    let (after_id, after_tenant) = bound(after);
+    let now = sessions.now();
+    let with_arguments =
+        |call: Call| call.with(now).with(after_id).with(after_tenant).with(i64::from(limit.get()));
+    let rows = sessions.repeatable(DISCOVER.call(filter, with_arguments)).await?;
+    // The clock comes with the spaces; without any, nothing is stamped.
+    let clock = rows.first().map(|row| Columns::of(row).time("now")).transpose()?;
+    let now = clock.or(now.map(|moment| moment.0)).unwrap_or(Timestamp::EARLIEST);
+    // A row that cannot be read is the audit's; the others still come.
+    Ok(DiscoveryPage { now, spaces: all_readable(&rows, discovery_space, &mut Vec::new())? })
+}
+
+fn discovery_space(columns: &mut Columns<'_>) -> Result<DiscoverySpace, StoreError> {
+    columns.time("now")?;
+    Ok(DiscoverySpace {
+        space: columns.space()?,
+        is_writable: columns.value("lifecycle_state")?,
+        manifest_version: columns.optional_number("manifest_version")?,
+        profiles: [columns.value("metadata")?, columns.value("metadata")?],
+        has_head: [columns.value("head")?, columns.value("head")?],
+    })
+}
+
+pub(crate) async fn backfills(
+    sessions: &Sessions,
+    filter: &BackfillFilter,
+    after: Option<BackfillId>,
+    limit: PageLimit,
+) -> Result<Vec<BackfillRow>, StoreError> {
+    let after = after.map_or(Uuid::nil(), |id| id.as_uuid());
+    let with_arguments = |call: Call| {
+        call.with(after)
+            .with(filter.status.map(BackfillStatus::as_str))
+            .with(filter.code.as_deref())
+            .with(i64::from(limit.get()))
+    };
+    let rows = sessions.repeatable(LIST.call(&filter.spaces, with_arguments)).await?;
+    all_readable(&rows, |columns| columns.backfill_row(), &mut Vec::new())
+}

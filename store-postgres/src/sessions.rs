@@ -1,0 +1,236 @@
+//! Connections, and how a call uses one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use space_profiles_core::{Applied, Draw, OsDraw, StoreError};
+use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgRow};
+use sqlx::{AssertSqlSafe, Connection, Postgres, Transaction};
+
+use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
+use crate::options::{Conduct, PostgresOptions};
+use crate::rows::Columns;
+use crate::statement::Call;
+use crate::time::Moment;
+
+/// How often a call that only met other writers is tried again.
+const FRESH_STARTS: u32 = 8;
+
+/// A connection that rested for longer is asked whether it is still there before it is used.
+const TRUSTED_REST: Duration = Duration::from_secs(2);
+
+/// Connections to one database.
+#[derive(Clone)]
+pub(crate) struct Sessions {
+    pool: PgPool,
+    conduct: Arc<Conduct>,
+    write: Arc<str>,
+    read: Arc<str>,
+}
+
+impl Sessions {
+    /// Opens a pool. The first connection is made at once, so that what is wrong is told now.
+    pub(crate) async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
+        let connect = options.connection();
+        let first = tokio::time::timeout(options.conduct.acquire_timeout, PgConnection::connect_with(&connect));
+        match first.await {
+            Ok(Ok(connection)) => {
+                // What a polite goodbye comes to changes nothing.
+                let _ = connection.close().await;
+            }
+            Ok(Err(error)) => return Err(store_error(&error)),
+            Err(_) => return Err(store_error(&sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))),
+        }
+        let pool = PgPoolOptions::new()
+            .max_connections(options.max_connections)
+            .acquire_timeout(options.conduct.acquire_timeout)
+            .test_before_acquire(false)
+            .before_acquire(|connection, meta| {
+                Box::pin(async move {
+                    if meta.idle_for > TRUSTED_REST {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect_lazy_with(connect);
+        Ok(Self::over(pool, options.conduct.clone()))
+    }
+
+    pub(crate) fn over(pool: PgPool, conduct: Conduct) -> Self {
+        let write = conduct.begin("ISOLATION LEVEL READ COMMITTED").into();
+        let read = conduct.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY").into();
+        Self { pool, conduct: Arc::new(conduct), write, read }
+    }
+
+    pub(crate) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    pub(crate) fn manages_heads(&self) -> bool {
+        self.conduct.manages_heads
+    }
+
+    /// What a statement is to take for now; null means the server's clock.
+    pub(crate) fn now(&self) -> Option<Moment> {
+        self.conduct.clock.as_ref().map(|clock| Moment(clock.now()))
+    }
+
+    /// The rows of a statement that may be repeated, whether or not it happened: one that reads, or whose second
+    /// run changes nothing.
+    pub(crate) async fn repeatable(&self, call: Call) -> Result<Vec<PgRow>, StoreError> {
+        let mut patience = self.patience();
+        loop {
+            match self.once(call.clone()).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => patience.after(&error).await?,
+            }
+        }
+    }
+
+    /// For how long what may be repeated is repeated.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience { deadline: Instant::now() + self.conduct.acquire_timeout, attempt: 0, conflicts: 0 }
+    }
+
+    /// Runs a statement that writes and stands for itself: no decision is made again if others were first.
+    pub(crate) async fn write_alone(&self, call: Call) -> Result<Vec<PgRow>, StoreError> {
+        for attempt in 1.. {
+            match self.once(call.clone()).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) if is_conflict(&error) && attempt <= FRESH_STARTS => back_off(attempt).await,
+                Err(error) if is_lost(&error) => return Err(outcome_unknown(&error)),
+                Err(error) => return Err(store_error(&error)),
+            }
+        }
+        Err(store_error(&sqlx::Error::PoolTimedOut))
+    }
+
+    /// Writes wholly or not at all. Each statement answers one row that says whether its guards held; the first
+    /// that says no, or nothing, ends the write with nothing written.
+    pub(crate) async fn apply(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
+        if self.conduct.is_pooled_outside || calls.len() != 1 {
+            return self.apply_in_transaction(calls).await;
+        }
+        let mut connection = match self.pool.acquire().await {
+            Ok(connection) => connection,
+            // Nothing was sent: the registry may begin again.
+            Err(error) if is_lost(&error) => return Ok(Applied::Stale),
+            Err(error) => return Err(store_error(&error)),
+        };
+        for call in calls {
+            match call.run(&mut connection, true).await {
+                Ok(rows) if holds(&rows)? => {}
+                Ok(_) => return Ok(Applied::Stale),
+                Err(error) if is_lost(&error) => return Err(outcome_unknown(&error)),
+                Err(error) => return refused_write(&error),
+            }
+        }
+        Ok(Applied::Done)
+    }
+
+    async fn apply_in_transaction(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
+        let mut transaction = match self.begin().await {
+            Ok(transaction) => transaction,
+            Err(error) if is_lost(&error) => return Ok(Applied::Stale),
+            Err(error) => return Err(store_error(&error)),
+        };
+        for call in calls {
+            // Whatever ends this early rolls back: a transaction that was not committed has written nothing.
+            match call.run(&mut transaction, !self.conduct.is_pooled_outside).await {
+                Ok(rows) if holds(&rows)? => {}
+                Ok(_) => return Ok(Applied::Stale),
+                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
+                Err(error) => return refused_write(&error),
+            }
+        }
+        match transaction.commit().await {
+            Ok(()) => Ok(Applied::Done),
+            Err(error) if is_lost(&error) => Err(outcome_unknown(&error)),
+            Err(error) => refused_write(&error),
+        }
+    }
+
+    /// A transaction that reads, all as of one moment.
+    pub(crate) async fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
+        let transaction = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.read))).await?;
+        Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
+    }
+
+    async fn once(&self, call: Call) -> Result<Vec<PgRow>, sqlx::Error> {
+        if !self.conduct.is_pooled_outside {
+            let mut connection = self.pool.acquire().await?;
+            return call.run(&mut connection, true).await;
+        }
+        let mut transaction = self.begin().await?;
+        let rows = call.run(&mut transaction, false).await?;
+        transaction.commit().await?;
+        Ok(rows)
+    }
+
+    async fn begin(&self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+        self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.write))).await
+    }
+}
+
+/// How long what may be repeated is repeated: other writers are met so many times, and a lost connection costs
+/// nothing but time until the acquire time-out has passed.
+pub(crate) struct Patience {
+    deadline: Instant,
+    attempt: u32,
+    conflicts: u32,
+}
+
+impl Patience {
+    /// Waits before the next attempt, or gives up with the error.
+    pub(crate) async fn after(&mut self, error: &sqlx::Error) -> Result<(), StoreError> {
+        let again = if is_conflict(error) {
+            self.conflicts += 1;
+            self.conflicts <= FRESH_STARTS
+        } else {
+            is_lost(error) && Instant::now() < self.deadline
+        };
+        if !again {
+            return Err(store_error(error));
+        }
+        self.attempt += 1;
+        back_off(self.attempt).await;
+        Ok(())
+    }
+}
+
+/// A transaction that reads, all as of one moment.
+pub(crate) struct Snapshot {
+    transaction: Transaction<'static, Postgres>,
+    is_named: bool,
+}
+
+impl Snapshot {
+    pub(crate) async fn read(&mut self, call: Call) -> Result<Vec<PgRow>, ReadError> {
+        Ok(call.run(&mut self.transaction, self.is_named).await?)
+    }
+
+    pub(crate) async fn end(self) -> Result<(), ReadError> {
+        Ok(self.transaction.commit().await?)
+    }
+}
+
+/// Why a read in several steps failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error(transparent)]
+    Driver(#[from] sqlx::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Whether the guards of a statement held.
+fn holds(rows: &[PgRow]) -> Result<bool, StoreError> {
+    rows.first().map_or(Ok(false), |row| Columns::of(row).value("whether the guards held"))
+}
+
+/// Waits up to 10 milliseconds an attempt, with jitter.
+pub(crate) async fn back_off(attempt: u32) {
+    let longest = Duration::from_millis(10).saturating_mul(attempt.min(16));
+    tokio::time::sleep(longest.mul_f64(0.25 + 0.75 * OsDraw.fraction())).await;
+}

@@ -1,0 +1,150 @@
+//! The store.
+
+use space_profiles_core::{
+    Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
+    Claimed, DiscoveryPage, LedgerState, PageLimit, RevisionNumber, RevisionPage, RevisionRow, Scope, ScopeQuery,
+    ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store, StoreError, TenantId, Timestamp,
+};
+use sqlx::PgPool;
+
+use crate::options::{Conduct, PostgresOptions};
+use crate::sessions::{self, Sessions};
+use crate::{apply, audit, claim, ledger, load, pages};
+
+/// Keeps profiles in a Postgres database.
+///
+/// A handle is cheap to clone; all share one pool of connections.
+#[derive(Clone)]
+pub struct PostgresStore {
+    sessions: Sessions,
+}
+
+impl PostgresStore {
+    /// Opens a database as it is: [`Self::migrate`] brings its schema up to date.
+    ///
+    /// # Errors
+    ///
+    /// `STORE_UNAVAILABLE`: the server cannot be reached or refuses the connection. `STORE_BUSY`: it has no
+    /// connection left.
+    pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
+        Ok(Self { sessions: Sessions::open(options).await? })
+    }
+
+    /// A store over the caller's own pool, whose connections are used as they are: their time-outs and their search
+    /// path are the caller's.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), sqlx::Error> {
+    /// use space_profiles_postgres::PostgresStore;
+    /// let pool = sqlx::PgPool::connect("postgres://app@db.internal/platform").await?;
+    /// let store = PostgresStore::over(pool);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn over(pool: PgPool) -> Self {
+        Self { sessions: Sessions::over(pool, Conduct::default()) }
+    }
+
+    /// As [`Self::over`], with what `options` say of a pooler, of heads and of time-outs; where the server is, and
+    /// how many connections there are, the pool says.
+    pub fn over_with(pool: PgPool, options: &PostgresOptions) -> Self {
+        Self { sessions: Sessions::over(pool, options.conduct.clone()) }
+    }
+
+    /// Waits for the calls under way and closes the pool. Later calls, of any handle, fail with
+    /// `STORE_UNAVAILABLE`.
+    pub async fn close(&self) {
+        self.sessions.close().await;
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for PostgresStore {
+    async fn load_scopes(&self, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError> {
+        load::scopes(&self.sessions, queries).await
+    }
+
+    async fn load_space(&self, space: &Space) -> Result<SpaceState, StoreError> {
+        load::space_state(&self.sessions, space).await
+    }
+
+    async fn load_backfill(&self, key: &BackfillKey) -> Result<LedgerState, StoreError> {
+        load::backfill(&self.sessions, key).await
+    }
+
+    async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
+        apply::apply(&self.sessions, change).await
+    }
+
+    async fn back_off(&self, attempt: u32) {
+        sessions::back_off(attempt).await;
+    }
+
+    async fn revision_page(
+        &self,
+        scope: &Scope,
+        after: Option<RevisionNumber>,
+        limit: PageLimit,
+    ) -> Result<RevisionPage, StoreError> {
+        pages::revisions(&self.sessions, scope, after, limit).await
+    }
+
+    async fn revision_at(&self, scope: &Scope, moment: Timestamp) -> Result<Option<RevisionRow>, StoreError> {
+        pages::revision_at(&self.sessions, scope, moment).await
+    }
+
+    async fn space_page(
+        &self,
+        tenant: Option<&TenantId>,
+        after: Option<&Space>,
+        limit: PageLimit,
+    ) -> Result<Vec<SpaceRow>, StoreError> {
+        pages::spaces(&self.sessions, tenant, after, limit).await
+    }
+
+    async fn audit_page(&self, after: Option<&Space>, limit: PageLimit) -> Result<Vec<SpaceContent>, StoreError> {
+        audit::page(&self.sessions, after, limit).await
+    }
+
+    async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
+        todo!()
+    }
+
+    async fn discovery_page(
+        &self,
+        after: Option<&Space>,
+        limit: PageLimit,
+        filter: &SpaceFilter,
+    ) -> Result<DiscoveryPage, StoreError> {
+        pages::discovery(&self.sessions, after, limit, filter).await
+    }
+
+    async fn enqueue(&self, backfills: &[Backfill]) -> Result<Vec<BackfillId>, StoreError> {
+        ledger::enqueue(&self.sessions, backfills).await
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        claim::claim(&self.sessions, claim).await
+    }
+
+    async fn backfill_page(
+        &self,
+        filter: &BackfillFilter,
+        after: Option<BackfillId>,
+        limit: PageLimit,
+    ) -> Result<Vec<BackfillRow>, StoreError> {
+        pages::backfills(&self.sessions, filter, after, limit).await
+    }
+
+    async fn backfill_counts(&self, filter: &SpaceFilter) -> Result<BackfillCounts, StoreError> {
+        ledger::counts(&self.sessions, filter).await
+    }
+
+    async fn retry_all(&self, code: Option<&str>) -> Result<u64, StoreError> {
+        ledger::retry_all(&self.sessions, code).await
+    }
+
+    async fn prune(&self, before: Timestamp) -> Result<u64, StoreError> {
+        ledger::prune(&self.sessions, before).await
+    }
+}
