@@ -26,11 +26,11 @@ mod certificate;
 mod cluster;
 mod pgbouncer;
 mod port;
-//mod proxy;
+mod proxy;
 mod supervisor;
 mod url;
 
 pub use binaries::{find_pgbouncer, find_postgres};
 pub use cluster::{Cluster, ClusterOptions, Shutdown, shared};
 pub use pgbouncer::{PgBouncer, PgBouncerOptions, PoolMode};
-//pub use proxy::{Cut, Proxy};
+pub use proxy::{Cut, Proxy};
