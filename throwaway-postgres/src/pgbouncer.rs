@@ -141,3 +141,18 @@ server_login_retry = 0.1
     }
     configuration
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_somebody_has_taken_is_told_from_a_failure() {
+        let supervisor = Supervisor::start("KILL");
+        let somebody = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let taken = somebody.local_addr().unwrap().port();
+        let options = PgBouncerOptions::default();
+        assert!(!start_pooler(&supervisor, &configuration(1, taken, &options)));
+        assert!(start_pooler(&supervisor, &configuration(1, free_port(), &options)));
+    }
+}

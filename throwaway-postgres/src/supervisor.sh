@@ -50,5 +50,10 @@ while [ -e running ]; do
     sleep 0.02
 done
 cd /
-# What a killed server leaves may still write for a moment.
+# The children of a killed postmaster live on for as long as they are busy. Linux tells who works in the folder.
+find /proc -maxdepth 2 -name cwd -lname "$folder/*" 2>/dev/null | while IFS= read -r link; do
+    pid=${link#/proc/}
+    kill -s KILL "${pid%/cwd}"
+done
+# They may have written after their names were read.
 rm -rf "$folder" || { sleep 1; rm -rf "$folder"; }

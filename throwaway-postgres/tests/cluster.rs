@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's own functions panic as the test does")]
 
 use std::thread;
+use std::time::Duration;
 
 use throwaway_postgres::{Cluster, ClusterOptions, Shutdown, shared};
 
@@ -73,6 +74,21 @@ fn commits_survive_every_way_to_stop_on_the_same_port() {
         assert_eq!(cluster.port(), port);
         assert_eq!(cluster.sql("postgres", "select count(*) from survivors"), (n + 1).to_string());
     }
+}
+
+#[test]
+fn a_server_waits_for_its_port_if_somebody_has_it() {
+    let cluster = Cluster::start(&ClusterOptions::default());
+    cluster.stop(Shutdown::Fast);
+    let somebody = std::net::TcpListener::bind(("127.0.0.1", cluster.port())).unwrap();
+    thread::scope(|scope| {
+        let starting = scope.spawn(|| cluster.start_again());
+        thread::sleep(Duration::from_millis(300));
+        assert!(!starting.is_finished());
+        assert!(cluster.log().contains("Address already in use"));
+        drop(somebody);
+    });
+    assert_eq!(cluster.sql("postgres", "select 1"), "1");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use throwaway_postgres::{PgBouncer, PgBouncerOptions, shared};
+use throwaway_postgres::{Cluster, ClusterOptions, PgBouncer, PgBouncerOptions, shared};
 
 const END: &str = "THROWAWAY_POSTGRES_TEST_END";
 
@@ -72,6 +72,26 @@ fn a_process_killed_while_it_starts_servers_leaves_nothing() {
         process.wait().unwrap();
         place.expect_empty();
     }
+}
+
+#[test]
+fn a_busy_child_of_a_killed_postmaster_is_no_leftover() {
+    let cluster = Cluster::start(&ClusterOptions::default());
+    let folder = cluster.folder().to_owned();
+    let busy = "do $$ begin loop perform 1; end loop; end $$";
+    let mut client = Command::new("psql")
+        .args(["-Xq", &cluster.url("postgres"), "-c", busy])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let sees_it = "select count(*) from pg_stat_activity where state = 'active' and query like 'do %'";
+    while cluster.sql("postgres", sees_it) != "1" {}
+    cluster.kill();
+    assert_ne!(processes_below(&folder), Vec::<String>::new(), "expected a child that is busy");
+    drop(cluster);
+    assert!(!folder.exists());
+    assert!(!client.wait().unwrap().success());
+    assert_eq!(processes_below(&folder), Vec::<String>::new());
 }
 
 /// Where a process and its servers have their temporary folders.
