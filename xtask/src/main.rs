@@ -27,6 +27,7 @@ fn main() -> anyhow::Result<()> {
 
 fn test(shell: &Shell) -> anyhow::Result<()> {
     require_c_compiler(shell)?;
+    require_postgres(shell)?;
     say("every test of the workspace");
     cmd!(shell, "cargo test --workspace --all-features --quiet").run()?;
     say("core's tests beside a serde_json with the features that have changed digests elsewhere");
@@ -56,6 +57,17 @@ fn require_c_compiler(shell: &Shell) -> anyhow::Result<()> {
         return Ok(());
     }
     install(shell, "gcc")
+}
+
+/// The tests start servers of their own; one that the package starts is not used.
+fn require_postgres(shell: &Shell) -> anyhow::Result<()> {
+    if throwaway_postgres::find_postgres().is_none() {
+        install(shell, "postgresql")?;
+    }
+    if throwaway_postgres::find_pgbouncer().is_none() {
+        install(shell, "pgbouncer")?;
+    }
+    Ok(())
 }
 
 fn require_wasm_target(shell: &Shell) -> anyhow::Result<()> {
