@@ -28,6 +28,7 @@ mod load;
 mod options;
 mod pages;
 mod rows;
+mod schema;
 mod sessions;
 mod statement;
 mod store;

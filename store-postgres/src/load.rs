@@ -13,7 +13,7 @@ use crate::statement::{Call, statements};
 
 macro_rules! foreign_tables {
     () => {
-        "false"
+        "NOT EXISTS (SELECT FROM space_profiles_migrations WHERE name = '0001_spaces' AND made)"
     };
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use space_profiles_core::{Applied, Draw, OsDraw, StoreError};
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{AssertSqlSafe, Connection, Postgres, Transaction};
 
@@ -86,6 +87,11 @@ impl Sessions {
                 Err(error) => patience.after(&error).await?,
             }
         }
+    }
+
+    /// A connection for a task of its own.
+    pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        self.pool.acquire().await.map_err(|error| store_error(&error))
     }
 
     /// For how long what may be repeated is repeated.

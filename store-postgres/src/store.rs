@@ -3,13 +3,14 @@
 use space_profiles_core::{
     Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
     Claimed, DiscoveryPage, LedgerState, PageLimit, RevisionNumber, RevisionPage, RevisionRow, Scope, ScopeQuery,
-    ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store, StoreError, TenantId, Timestamp,
+    ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store, StoreCode, StoreError, TenantId,
+    Timestamp,
 };
 use sqlx::PgPool;
 
 use crate::options::{Conduct, PostgresOptions};
 use crate::sessions::{self, Sessions};
-use crate::{apply, audit, claim, ledger, load, pages};
+use crate::{apply, audit, claim, ledger, load, pages, schema};
 
 /// Keeps profiles in a Postgres database.
 ///
@@ -28,6 +29,35 @@ impl PostgresStore {
     /// connection left.
     pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
         Ok(Self { sessions: Sessions::open(options).await? })
+    }
+
+    /// Brings the schema of a database up to date and answers the names of what was applied. Several processes may
+    /// do so at once, beside live traffic: nothing is locked for long. Not through a pooler.
+    ///
+    /// # Errors
+    ///
+    /// `STORE_SCHEMA`: something stands in the way, which the message lists; nothing has been changed then.
+    /// `STORE_BUSY`: another process migrates for too long, or traffic never lets go of a table. As [`Self::open`].
+    pub async fn migrate(options: &PostgresOptions) -> Result<Vec<&'static str>, StoreError> {
+        if options.conduct.is_pooled_outside {
+            return Err(StoreError::new(
+                StoreCode::Schema,
+                "expected a direct connection to migrate on, found `pgbouncer=true`; give the server's own address",
+            ));
+        }
+        schema::migrate(&options.connection()).await
+    }
+
+    /// The names of the migrations that a database lacks. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`]; `STORE_SCHEMA`: another version of this library made the schema.
+    pub async fn pending_migrations(options: &PostgresOptions) -> Result<Vec<&'static str>, StoreError> {
+        let store = Self::open(options).await?;
+        let pending = schema::pending(&mut *store.sessions.connection().await?).await;
+        store.close().await;
+        pending
     }
 
     /// A store over the caller's own pool, whose connections are used as they are: their time-outs and their search
@@ -107,7 +137,7 @@ impl Store for PostgresStore {
     }
 
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
-        todo!()
+        schema::differences(&mut *self.sessions.connection().await?).await
     }
 
     async fn discovery_page(

@@ -1,0 +1,49 @@
+//! What the server says about the three tables, and what it should say.
+//!
+//! What it should say is data (`expected.tsv`), made from a freshly migrated database and checked against one by a
+//! test. Making the tables anew to compare with them, in a transaction that is rolled back, would need the right to
+//! create and a server that takes writes; a reader of a standby has neither.
+
+use sqlx::PgConnection;
+
+use super::failed;
+use space_profiles_core::StoreError;
+
+/// A table, a column, a constraint, an index, a trigger or a function.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Part {
+    /// Empty for a function.
+    pub(super) table: String,
+    pub(super) sort: String,
+    pub(super) name: String,
+    pub(super) definition: String,
+    /// Empty when it does its duty; otherwise why it does not: `invalid`, `disabled` and the like.
+    pub(super) state: String,
+}
+
+/// A part and the migration that makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ExpectedPart {
+    pub(super) migration: &'static str,
+    pub(super) part: Part,
+}
+
+pub(super) async fn read(reading: &mut PgConnection) -> Result<Vec<Part>, StoreError> {
+    let rows = sqlx::query_as(include_str!("catalog.sql")).persistent(false).fetch_all(reading);
+    let rows: Vec<(String, String, String, String, String)> = rows.await.map_err(|error| failed(&error))?;
+    let part = |(table, sort, name, definition, state)| Part { table, sort, name, definition, state };
+    Ok(rows.into_iter().map(part).collect())
+}
+
+pub(super) fn expected() -> Vec<ExpectedPart> {
+    include_str!("expected.tsv").lines().filter_map(expected_part).collect()
+}
+
+fn expected_part(line: &'static str) -> Option<ExpectedPart> {
+    let mut fields = line.split('\t');
+    let migration = fields.next()?;
+    let mut field = || fields.next().map(str::to_owned);
+    let part =
+        Part { table: field()?, sort: field()?, name: field()?, definition: field()?, state: String::new() };
+    Some(ExpectedPart { migration, part })
+}

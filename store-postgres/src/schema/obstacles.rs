@@ -1,0 +1,132 @@
+//! What stands in the way of a migration: all of it is found and told before anything is changed.
+
+use space_profiles_core::{StoreCode, StoreError};
+use sqlx::PgConnection;
+
+use super::compare::{Difference, Manner, compare};
+use super::migrations::{MIGRATIONS, Means, PROFILES, SPACES};
+use super::session::{self, Session};
+use super::spaces::Spaces;
+use super::{catalog, failed, listed};
+
+const LISTED_SCOPES: i64 = 20;
+
+pub(super) async fn expect_none(session: &mut Session, pending: &[&'static str]) -> Result<(), StoreError> {
+    let schema = session.schema.clone();
+    let mut reading = session::reading(&mut session.connection).await?;
+    let spaces = Spaces::read(&mut reading).await?;
+    let found = catalog::read(&mut reading).await?;
+    let is_there = |table: &str| found.iter().any(|part| part.sort == "table" && part.name == table);
+
+    let mut obstacles = of_spaces(&spaces, pending, &schema);
+    let differences = compare(&catalog::expected(), &found);
+    obstacles
+        .extend(differences.into_iter().filter(|difference| !is_work(difference, pending)).map(|it| it.sentence));
+    obstacles.extend(of_rights(&mut reading, &schema).await?);
+    // Rows are read only from tables that have the columns.
+    if obstacles.is_empty() && is_there("knowledge_space_profile_revisions") {
+        obstacles.extend(of_rows(&mut reading).await?);
+    }
+    reading.rollback().await.map_err(|error| failed(&error))?;
+    if obstacles.is_empty() {
+        return Ok(());
+    }
+    let message =
+        format!("this stands in the way of the migration; nothing has been changed:\n{}", listed(&obstacles));
+    Err(StoreError::new(StoreCode::Schema, message))
+}
+
+/// Whether a difference is what the migrations that are pending are for.
+fn is_work(difference: &Difference, pending: &[&'static str]) -> bool {
+    let Some(migration) = difference.migration.filter(|name| pending.contains(name)) else { return false };
+    match difference.manner {
+        // Tables that are there without one of their parts are not ours to complete.
+        Manner::Missing => migration != PROFILES || difference.sort == "table",
+        Manner::Idle => MIGRATIONS.iter().any(|it| it.name == migration && it.means == Means::Concurrently),
+        Manner::Changed | Manner::Unexpected => false,
+    }
+}
+
+fn of_spaces(spaces: &Spaces, pending: &[&'static str], schema: &str) -> Vec<String> {
+    match spaces.tables().as_slice() {
+        [] if pending.contains(&SPACES) => Vec::new(),
+        [table] if pending.contains(&SPACES) => vec![format!(
+            "expected schema `{schema}` to have both `knowledge_spaces` and `knowledge_space_manifests` or neither, \
+             found only `{table}`; create the other one, or choose another schema"
+        )],
+        _ => {
+            let mut obstacles = spaces.differences();
+            if pending.contains(&PROFILES) && !spaces.may_be_referenced() {
+                obstacles.push(
+                    "expected the right to point foreign keys at `knowledge_spaces`, found none; \
+                     run GRANT REFERENCES ON knowledge_spaces TO the role that migrates"
+                        .to_owned(),
+                );
+            }
+            obstacles
+        }
+    }
+}
+
+async fn of_rights(reading: &mut PgConnection, schema: &str) -> Result<Vec<String>, StoreError> {
+    const SQL: &str = "
+        SELECT
+          current_user::text,
+          has_schema_privilege(n.oid, 'CREATE'),
+          coalesce((
+            SELECT array_agg(format('`%s` (owned by `%s`)', c.relname, pg_get_userbyid(c.relowner)) ORDER BY c.relname)
+            FROM pg_class c
+            WHERE c.relnamespace = n.oid AND NOT pg_has_role(c.relowner, 'USAGE')
+              AND c.relname IN (
+                'knowledge_space_profile_revisions', 'knowledge_space_profile_heads',
+                'knowledge_space_profile_backfills', 'space_profiles_migrations'
+              )
+          ), '{}')
+        FROM pg_namespace n
+        WHERE n.nspname = current_schema()";
+    let row = sqlx::query_as(SQL).persistent(false).fetch_one(reading).await;
+    let (role, may_create, foreign): (String, bool, Vec<String>) = row.map_err(|error| failed(&error))?;
+    let mut obstacles = Vec::new();
+    if !may_create {
+        obstacles.push(format!(
+            "expected role `{role}` to be allowed to create in schema `{schema}`, found that it is not; \
+             run GRANT CREATE ON SCHEMA {schema} TO {role}"
+        ));
+    }
+    obstacles.extend(foreign.into_iter().map(|table| {
+        format!("expected role `{role}` to be the owner of {table}, or a member of it; migrate as the owner")
+    }));
+    Ok(obstacles)
+}
+
+/// The scopes that have two candidates or two active revisions.
+pub(super) async fn of_rows(reading: &mut PgConnection) -> Result<Vec<String>, StoreError> {
+    const SQL: &str = "
+        SELECT
+          tenant_id::text || '/' || knowledge_space_id || '/' || kind,
+          state::text,
+          string_agg(revision::text, ', ' ORDER BY revision),
+          count(*) OVER ()
+        FROM knowledge_space_profile_revisions
+        WHERE state IN ('candidate', 'active')
+        GROUP BY tenant_id, knowledge_space_id, kind, state
+        HAVING count(*) > 1
+        ORDER BY knowledge_space_id, tenant_id, kind, state
+        LIMIT $1";
+    let rows = sqlx::query_as(SQL).bind(LISTED_SCOPES).persistent(false).fetch_all(reading);
+    let rows: Vec<(String, String, String, i64)> = rows.await.map_err(|error| failed(&error))?;
+    let more = rows.first().map_or(0, |row| row.3 - LISTED_SCOPES);
+    let mut obstacles: Vec<String> = rows.into_iter().map(of_scope).collect();
+    if more > 0 {
+        obstacles.push(format!("and {more} more scopes with two candidates or two active revisions"));
+    }
+    Ok(obstacles)
+}
+
+fn of_scope((scope, state, revisions, _): (String, String, String, i64)) -> String {
+    let (what, remedy) = match state.as_str() {
+        "active" => ("active revision", "set all but the one that the head names to superseded"),
+        _ => ("candidate", "set all but one to failed"),
+    };
+    format!("expected at most one {what} of {scope}, found revisions {revisions}; {remedy}")
+}

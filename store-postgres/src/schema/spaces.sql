@@ -1,0 +1,33 @@
+-- The columns of the two tables of spaces with their types, and the sets of columns that are unique.
+WITH "tables" AS (
+  SELECT *
+  FROM pg_class
+  WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+    AND relkind NOT IN ('i', 'I', 'c')
+    AND relname IN ('knowledge_spaces', 'knowledge_space_manifests')
+)
+SELECT
+  relname::text,
+  'table',
+  CASE WHEN relkind IN ('r', 'p') THEN 'a table' ELSE 'no table' END,
+  CASE
+    WHEN NOT has_table_privilege(oid, 'REFERENCES') THEN 'REFERENCES'
+    ELSE ''
+  END
+FROM "tables"
+
+UNION ALL
+SELECT t.relname::text, 'column', a.attname::text, format_type(a.atttypid, NULL)
+FROM "tables" t
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+
+UNION ALL
+SELECT t.relname::text, 'key', string_agg(a.attname::text, ', ' ORDER BY a.attname::text), ''
+FROM "tables" t
+JOIN pg_index i ON i.indrelid = t.oid
+CROSS JOIN LATERAL unnest(i.indkey::smallint[]) WITH ORDINALITY k (attnum, place)
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.attnum
+WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND k.place <= i.indnkeyatts
+GROUP BY t.relname, i.indexrelid
+ORDER BY 1, 2, 3

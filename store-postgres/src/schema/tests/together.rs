@@ -1,0 +1,33 @@
+//! Several at once, and beside traffic.
+
+use super::*;
+
+/// Case G6-10.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn g6_10_four_migrate_an_empty_database_at_once_ten_times() {
+    for _ in 0..10 {
+        four_at_once(&Database::empty()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn four_migrate_a_database_in_use_at_once() {
+    for _ in 0..3 {
+        four_at_once(&Database::theirs_in_use()).await;
+    }
+}
+
+async fn four_at_once(database: &Database) {
+    let options = &database.options;
+    let one = || {
+        let options = options.clone();
+        tokio::spawn(async move { migrate_with(&options, &PATIENCE).await })
+    };
+    let mut applied = Vec::new();
+    for task in [one(), one(), one(), one()] {
+        applied.extend(task.await.unwrap().unwrap());
+    }
+    applied.sort_unstable();
+    assert_eq!(applied, names(), "each was applied by one of them");
+    assert_eq!(database.differences().await, Vec::<String>::new());
+}
