@@ -101,10 +101,22 @@ pub async fn run(builder: &dyn StoreBuilder, commands: &[Command]) -> Vec<String
         last = Some(command);
     }
     let rows = fx.registry.store().audit_page(None, limit(100)).await.expect("the rows are read");
-    heard.extend(rows.iter().map(|content| format!("{content:?}")));
+    heard.extend(rows.into_iter().map(|content| format!("{:?}", canonical(content))));
     let findings = fx.audit().await;
     assert!(findings.iter().all(|finding| finding.severity == Severity::Warning), "{commands:?}\n{findings:?}");
     heard
+}
+
+/// The rows with their JSON in canonical form: how it is kept is the store's business.
+fn canonical(mut content: SpaceContent) -> SpaceContent {
+    let metadata = content.manifest.iter_mut().map(|row| &mut row.metadata);
+    let snapshots =
+        content.revisions.iter_mut().flat_map(|(_, row)| [&mut row.snapshot, &mut row.capability_snapshot]);
+    let sources = content.backfills.iter_mut().map(|row| &mut row.source_snapshot);
+    for text in metadata.chain(snapshots).chain(sources) {
+        *text = json::canonicalize(text.as_bytes(), json::Limits::ROW).expect("the store keeps JSON");
+    }
+    content
 }
 
 struct Player<'f> {

@@ -290,7 +290,8 @@ pub struct BackfillRow {
 }
 
 impl BackfillRow {
-    /// The row, if its columns belong together.
+    /// The row, if its columns belong together. The source is told in canonical form, whatever spaces and order of
+    /// keys the store keeps.
     pub fn read(self) -> Option<Backfill> {
         // Half a failure is none, and no row should have one.
         if self.last_error_code.is_some() != self.last_error_message.is_some()
@@ -324,7 +325,8 @@ impl BackfillRow {
             scope: self.scope,
             source: LegacySource {
                 manifest_version: self.source_manifest_version,
-                snapshot: self.source_snapshot,
+                snapshot: json::canonicalize(self.source_snapshot.as_bytes(), Limits::ROW)
+                    .unwrap_or(self.source_snapshot),
                 digest: self.source_snapshot_digest,
             },
             state,

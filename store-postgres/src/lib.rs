@@ -34,5 +34,19 @@ mod statement;
 mod store;
 mod time;
 
+/// What tests look at.
+#[doc(hidden)]
+pub mod testing {
+    use crate::{apply, audit, claim, ledger, load, pages};
+
+    /// Every statement of the store: its name and its text.
+    pub fn statements() -> Vec<(&'static str, &'static str)> {
+        let modules =
+            [load::STATEMENTS, pages::STATEMENTS, audit::STATEMENTS, claim::STATEMENTS, ledger::STATEMENTS];
+        let statements = modules.into_iter().flatten().chain(apply::statements());
+        statements.map(|statement| (statement.name, statement.sql)).collect()
+    }
+}
+
 pub use options::PostgresOptions;
 pub use store::PostgresStore;

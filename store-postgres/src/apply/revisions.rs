@@ -32,7 +32,7 @@ macro_rules! insert_revision {
            activated_by_subject_id, created_at, updated_at, activated_at
          )
          SELECT
-           $4::uuid, $1, $2::uuid, $3, $5::integer, $6, $7::jsonb, $8, $9::jsonb, $10, $11, $12, $13, $14,
+           $4::uuid, $1::text, $2::uuid, $3::text, $5::integer, $6, $7::jsonb, $8, $9::jsonb, $10, $11, $12, $13, $14,
            $15::integer, $16, $17, $18::timestamptz, $19::timestamptz, $20::timestamptz"
     };
 }
@@ -46,7 +46,7 @@ macro_rules! insert_head {
              )
              SELECT ",
             $id,
-            "::uuid, $1, $2::uuid, $3, ",
+            "::uuid, $1::text, $2::uuid, $3::text, ",
             $revision_id,
             "::uuid, ",
             $revision,
