@@ -1,6 +1,11 @@
 //! Every test has a database of its own in the cluster that they share.
 
+mod beside;
+mod damage;
+mod immutable;
+mod interrupted;
 mod made;
+mod obstacles;
 mod together;
 
 use std::str::FromStr as _;

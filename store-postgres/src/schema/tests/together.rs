@@ -31,3 +31,28 @@ async fn four_at_once(database: &Database) {
     assert_eq!(applied, names(), "each was applied by one of them");
     assert_eq!(database.differences().await, Vec::<String>::new());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn four_migrate_while_another_session_has_a_long_transaction() {
+    for database in [Database::empty(), Database::theirs_in_use()] {
+        let mut reader = database.connect().await;
+        let mut reading = reader.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
+        sqlx::raw_sql("SELECT count(*) FROM pg_class").execute(&mut *reading).await.unwrap();
+        let end = async {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            reading.rollback().await.unwrap();
+        };
+        tokio::join!(four_at_once(&database), end);
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_does_not_come_is_given_up() {
+    let database = Database::empty();
+    let mut session = session::Session::open(&database.options).await.unwrap();
+    session.wait_for_turn(&HASTE).await.unwrap();
+    let message = refused(database.migrate_hastily().await, StoreCode::Busy);
+    assert!(message.contains("another process has been migrating schema `public`"), "{message}");
+    drop(session);
+    assert_eq!(database.migrate().await.unwrap(), names());
+}
