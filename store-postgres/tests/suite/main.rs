@@ -3,4 +3,5 @@
 
 mod conformance;
 mod databases;
+mod plans;
 mod statements;
