@@ -142,5 +142,6 @@ fn failed(error: &sqlx::Error) -> StoreError {
         }
         _ => StoreCode::Unavailable,
     };
-    StoreError::new(code, error.to_string())
+    let message = error.as_database_error().map_or_else(|| error.to_string(), |it| it.message().to_owned());
+    StoreError::new(code, message)
 }
