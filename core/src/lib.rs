@@ -75,7 +75,7 @@ mod time;
 pub use audit::{AuditPage, Finding, audit_space};
 pub use backfill::*;
 pub use change::*;
-pub use collation::{KeyOrder, stored_key_order};
+pub use collation::{KeyOrder, KeysOutOfOrder, stored_key_order};
 pub use diff::{MemberChange, ProfileDiff, diff};
 pub use digest::{Digest, NotADigest};
 pub use head::*;

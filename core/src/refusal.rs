@@ -1,5 +1,6 @@
 //! Why an operation is refused, and why a store could not carry it out.
 
+use crate::collation::KeysOutOfOrder;
 use crate::identifiers::{ArgumentError, RevisionId};
 use crate::numbers::{ManifestVersion, RevisionNumber};
 use crate::report::{Issue, listed_errors};
@@ -143,6 +144,21 @@ pub enum Refusal {
         /// The version that was given.
         found: ManifestVersion,
     },
+    /// Profile and index are published together, by somebody else.
+    #[error(
+        "expected a database whose heads are moved here, found one where knowledge-fs publishes profile and index \
+         together; publish there, or open the store with `?manage=heads`, which takes this over"
+    )]
+    ManagedElsewhere,
+    /// Another service would call the row corrupt.
+    #[error("the capability snapshot: {0}")]
+    CapabilityKeyOrder(KeysOutOfOrder),
+    /// Spaces and manifests are somebody else's.
+    #[error(
+        "expected tables of spaces and manifests that are ours, found those of knowledge-fs; make and delete spaces \
+         there, and `backfill run` adopts what is there"
+    )]
+    ForeignTables,
     /// One kind of an operation on both.
     #[error("{kind}: {refusal}")]
     OfKind {
@@ -181,6 +197,9 @@ impl Refusal {
             Self::NotFailed(_) => "NOT_FAILED",
             Self::BackfillNotFound => "BACKFILL_NOT_FOUND",
             Self::ManifestConflict { .. } => "MANIFEST_CONFLICT",
+            Self::ManagedElsewhere => "MANAGED_ELSEWHERE",
+            Self::CapabilityKeyOrder(_) => "CAPABILITY_KEY_ORDER",
+            Self::ForeignTables => "STORE_FOREIGN_TABLES",
             Self::OfKind { refusal, .. } => refusal.code(),
         }
     }

@@ -96,7 +96,7 @@ async fn on_store(
     url: &str,
     work: impl AsyncFnOnce(&Opened) -> Result<Ending, Failure>,
 ) -> Result<Ending, Failure> {
-    let store = store::open(url)?;
+    let store = store::open(&store::locate(url)?).await?;
     let ending = work(&store).await;
     store.close().await;
     ending
