@@ -159,6 +159,21 @@ pub enum Refusal {
          there, and `backfill run` adopts what is there"
     )]
     ForeignTables,
+    /// The rows that are to be copied contradict themselves or each other.
+    #[error("the source is broken: {what}; run `audit` on it")]
+    SourceBroken {
+        /// What is wrong.
+        what: String,
+    },
+    /// The target of a copy holds something else.
+    #[error(
+        "expected nothing or the same on the target, found {found}; look at both, then delete the space on the \
+         target or leave it"
+    )]
+    CopyConflict {
+        /// What it holds.
+        found: String,
+    },
     /// One kind of an operation on both.
     #[error("{kind}: {refusal}")]
     OfKind {
@@ -192,7 +207,10 @@ impl Refusal {
             Self::HeadInvalid(_) => "HEAD_INVALID",
             Self::NotCandidate { .. } => "NOT_CANDIDATE",
             Self::NotRestorable { .. } => "NOT_RESTORABLE",
-            Self::SnapshotCorrupt(_) | Self::BackfillCorrupt { .. } => "SNAPSHOT_CORRUPT",
+            Self::SnapshotCorrupt(_) | Self::BackfillCorrupt { .. } | Self::SourceBroken { .. } => {
+                "SNAPSHOT_CORRUPT"
+            }
+            Self::CopyConflict { .. } => "COPY_CONFLICT",
             Self::LeaseLost => "LEASE_LOST",
             Self::NotFailed(_) => "NOT_FAILED",
             Self::BackfillNotFound => "BACKFILL_NOT_FOUND",

@@ -532,6 +532,10 @@ fn revision_id_taken(change: &crate::change::Change) -> Refusal {
         Change::Append(append) => Refusal::RevisionIdTaken(append.revision.id),
         Change::Publish(publish) => Refusal::RevisionIdTaken(publish.revision.id),
         Change::Install(install) => Refusal::RevisionIdTaken(install.revision.id),
+        // Which of them it is, no store says.
+        Change::CopyScope(_) => {
+            Refusal::CopyConflict { found: "the id of a revision taken by a row of another scope".to_owned() }
+        }
         // No other change writes a revision's id.
         _ => Refusal::RevisionIdTaken(uuid::Uuid::nil().into()),
     }
