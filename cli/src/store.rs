@@ -1,8 +1,9 @@
 //! Opening the store that a URL names.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
-use space_profiles_core::{Ledger, OsDraw, Registry};
+use space_profiles_core::{Ledger, OsDraw, Registry, Store};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::exit::Failure;
@@ -13,22 +14,27 @@ pub(crate) enum Location {
     Sqlite(SqliteOptions),
 }
 
-/// An open store with the operations on it.
+/// An open store, whichever it is, with the operations on it.
 pub(crate) struct Opened {
     pub(crate) registry: Registry,
     pub(crate) ledger: Ledger,
-    store: SqliteStore,
+    closing: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Opened {
-    fn new(store: SqliteStore) -> Self {
-        let registry = Registry::new(Arc::new(store.clone()), Arc::new(OsDraw));
-        Self { ledger: registry.ledger(), registry, store }
+    /// A store, and what is to be waited for when it is not used any more.
+    pub(crate) fn new(store: Arc<dyn Store>, closing: impl Future<Output = ()> + Send + 'static) -> Self {
+        let registry = Registry::new(store, Arc::new(OsDraw));
+        Self { ledger: registry.ledger(), registry, closing: Box::pin(closing) }
     }
 
-    /// Waits until everything is in the file itself, which can be copied then.
+    /// What is in a file is in the file itself then, which can be copied.
     pub(crate) async fn close(self) {
-        self.store.close().await;
+        self.closing.await;
+    }
+
+    fn sqlite(store: SqliteStore) -> Self {
+        Self::new(Arc::new(store.clone()), async move { store.close().await })
     }
 }
 
@@ -45,25 +51,28 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
                     .to_owned(),
         }),
         _ => Err(Failure::Usage {
-            message: "expected --store to be `sqlite:PATH` or `sqlite::memory:`, found another scheme".to_owned(),
+            message: "expected a store's URL, `sqlite:PATH` or `sqlite::memory:`, found another scheme".to_owned(),
         }),
     }
 }
 
 /// Opens a store and brings its schema up to date.
-pub(crate) fn open(url: &str) -> Result<Opened, Failure> {
-    let Location::Sqlite(options) = locate(url)?;
-    Ok(Opened::new(SqliteStore::open(&options)?))
+pub(crate) async fn open(location: &Location) -> Result<Opened, Failure> {
+    match location {
+        Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(options)?)),
+    }
 }
 
-/// Opens a store as it is.
-pub(crate) fn open_as_it_is(location: &Location) -> Result<Opened, Failure> {
-    let Location::Sqlite(options) = location;
-    Ok(Opened::new(SqliteStore::open(&options.clone().create(false))?))
+/// Opens a store as it is: nothing is made or changed by that.
+pub(crate) async fn open_as_it_is(location: &Location) -> Result<Opened, Failure> {
+    match location {
+        Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(&options.clone().create(false))?)),
+    }
 }
 
 /// What a store's schema lacks.
-pub(crate) fn pending_migrations(location: &Location) -> Result<Vec<&'static str>, Failure> {
-    let Location::Sqlite(options) = location;
-    Ok(SqliteStore::pending_migrations(options)?)
+pub(crate) async fn pending_migrations(location: &Location) -> Result<Vec<&'static str>, Failure> {
+    match location {
+        Location::Sqlite(options) => Ok(SqliteStore::pending_migrations(options)?),
+    }
 }

@@ -6,7 +6,7 @@ use crate::store;
 
 pub(super) async fn migrate(url: &str, check: bool, output: Output) -> Result<Ending, Failure> {
     let location = store::locate(url)?;
-    let pending = store::pending_migrations(&location)?;
+    let pending = store::pending_migrations(&location).await?;
     if check {
         output.either(
             || json!({ "pending": pending }),
@@ -17,7 +17,7 @@ pub(super) async fn migrate(url: &str, check: bool, output: Output) -> Result<En
         )?;
         return Ok(Ending::unless_any(!pending.is_empty()));
     }
-    store::open(url)?.close().await;
+    store::open(&location).await?.close().await;
     output.either(
         || json!({ "applied": pending }),
         || match pending.as_slice() {
@@ -29,7 +29,7 @@ pub(super) async fn migrate(url: &str, check: bool, output: Output) -> Result<En
 }
 
 pub(super) async fn doctor(url: &str, output: Output) -> Result<Ending, Failure> {
-    let opened = store::open_as_it_is(&store::locate(url)?)?;
+    let opened = store::open_as_it_is(&store::locate(url)?).await?;
     let differences = opened.registry.store().schema_differences().await;
     opened.close().await;
     let differences = differences?;
