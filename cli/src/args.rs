@@ -16,7 +16,7 @@ use space_profiles_core::{
 #[derive(Debug, Parser)]
 #[command(name = "space-profiles", version, propagate_version = true, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Where the profiles are kept: `sqlite:PATH` or `sqlite::memory:`.
+    /// Where the profiles are kept: `sqlite:PATH`, `sqlite::memory:` or `postgres://USER@HOST/DATABASE`.
     #[arg(
         long,
         global = true,

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use space_profiles_core::{Ledger, OsDraw, Registry, Store};
+use space_profiles_postgres::{PostgresOptions, PostgresStore};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::exit::Failure;
@@ -12,6 +13,8 @@ use crate::exit::Failure;
 pub(crate) enum Location {
     /// A SQLite database.
     Sqlite(SqliteOptions),
+    /// A Postgres database.
+    Postgres(Box<PostgresOptions>),
 }
 
 /// An open store, whichever it is, with the operations on it.
@@ -33,6 +36,10 @@ impl Opened {
         self.closing.await;
     }
 
+    fn postgres(store: PostgresStore) -> Self {
+        Self::new(Arc::new(store.clone()), async move { store.close().await })
+    }
+
     fn sqlite(store: SqliteStore) -> Self {
         Self::new(Arc::new(store.clone()), async move { store.close().await })
     }
@@ -45,21 +52,21 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
         "sqlite" => SqliteOptions::from_url(url)
             .map(Location::Sqlite)
             .map_err(|error| Failure::Usage { message: error.to_string() }),
-        "postgres" | "postgresql" => Err(Failure::Usage {
-            message:
-                "expected a store that this build knows, found `postgres:`, which it lacks; use `sqlite:PATH`"
-                    .to_owned(),
-        }),
+        "postgres" | "postgresql" => PostgresOptions::from_url(url)
+            .map(|options| Location::Postgres(Box::new(options)))
+            .map_err(|error| Failure::Usage { message: error.to_string() }),
         _ => Err(Failure::Usage {
-            message: "expected a store's URL, `sqlite:PATH` or `sqlite::memory:`, found another scheme".to_owned(),
+            message: "expected a store's URL, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, found another scheme"
+                .to_owned(),
         }),
     }
 }
 
-/// Opens a store and brings its schema up to date.
+/// Opens a store. The schema of a SQLite database is brought up to date by that; that of Postgres by `migrate`.
 pub(crate) async fn open(location: &Location) -> Result<Opened, Failure> {
     match location {
         Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(options)?)),
+        Location::Postgres(options) => Ok(Opened::postgres(PostgresStore::open(options).await?)),
     }
 }
 
@@ -67,6 +74,19 @@ pub(crate) async fn open(location: &Location) -> Result<Opened, Failure> {
 pub(crate) async fn open_as_it_is(location: &Location) -> Result<Opened, Failure> {
     match location {
         Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(&options.clone().create(false))?)),
+        Location::Postgres(_) => open(location).await,
+    }
+}
+
+/// Brings a store's schema up to date; answers what it lacked.
+pub(crate) async fn migrate(location: &Location) -> Result<Vec<&'static str>, Failure> {
+    match location {
+        Location::Sqlite(options) => {
+            let pending = SqliteStore::pending_migrations(options)?;
+            open(location).await?.close().await;
+            Ok(pending)
+        }
+        Location::Postgres(options) => Ok(PostgresStore::migrate(options).await?),
     }
 }
 
@@ -74,5 +94,6 @@ pub(crate) async fn open_as_it_is(location: &Location) -> Result<Opened, Failure
 pub(crate) async fn pending_migrations(location: &Location) -> Result<Vec<&'static str>, Failure> {
     match location {
         Location::Sqlite(options) => Ok(SqliteStore::pending_migrations(options)?),
+        Location::Postgres(options) => Ok(PostgresStore::pending_migrations(options).await?),
     }
 }

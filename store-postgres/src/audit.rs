@@ -148,6 +148,24 @@ pub(crate) async fn page(
     }
 }
 
+pub(crate) async fn of_space(sessions: &Sessions, space: &Space) -> Result<SpaceContent, StoreError> {
+    let mut patience = sessions.patience();
+    loop {
+        match read_space(sessions, space).await {
+            Err(ReadError::Driver(error)) => patience.after(&error).await?,
+            Err(ReadError::Store(error)) => return Err(error),
+            Ok(content) => return Ok(content),
+        }
+    }
+}
+
+async fn read_space(sessions: &Sessions, space: &Space) -> Result<SpaceContent, ReadError> {
+    let mut snapshot = sessions.snapshot().await?;
+    let found = contents(&mut snapshot, vec![space.clone()]).await?;
+    snapshot.end().await?;
+    Ok(found.into_iter().next().unwrap_or_else(|| empty(space.clone())))
+}
+
 async fn read_page(
     sessions: &Sessions,
     after: Option<&Space>,
