@@ -12,6 +12,7 @@ mod coexistence;
 mod conformance;
 mod databases;
 mod history;
+mod kills;
 mod knowledge_fs;
 mod plans;
 mod statements;
