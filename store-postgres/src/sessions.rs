@@ -84,14 +84,14 @@ impl Sessions {
         loop {
             match self.once(call.clone()).await {
                 Ok(rows) => return Ok(rows),
-                Err(error) => patience.after(&error).await?,
+                Err(failure) => patience.after(&failure.error).await?,
             }
         }
     }
 
     /// A connection for a task of its own.
     pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.pool.acquire().await.map_err(|error| store_error(&error))
+        self.acquire().await.map_err(|error| store_error(&error))
     }
 
     /// For how long what may be repeated is repeated.
@@ -104,9 +104,13 @@ impl Sessions {
         for attempt in 1.. {
             match self.once(call.clone()).await {
                 Ok(rows) => return Ok(rows),
-                Err(error) if is_conflict(&error) && attempt <= FRESH_STARTS => back_off(attempt).await,
-                Err(error) if is_lost(&error) => return Err(outcome_unknown(&error)),
-                Err(error) => return Err(store_error(&error)),
+                Err(Failure { error, .. }) if is_conflict(&error) && attempt <= FRESH_STARTS => {
+                    back_off(attempt).await;
+                }
+                Err(Failure { error, may_have_written: true }) if is_lost(&error) => {
+                    return Err(outcome_unknown(&error));
+                }
+                Err(Failure { error, .. }) => return Err(store_error(&error)),
             }
         }
         Err(store_error(&sqlx::Error::PoolTimedOut))
@@ -118,7 +122,7 @@ impl Sessions {
         if self.conduct.is_pooled_outside || calls.len() != 1 {
             return self.apply_in_transaction(calls).await;
         }
-        let mut connection = match self.pool.acquire().await {
+        let mut connection = match self.acquire().await {
             Ok(connection) => connection,
             // Nothing was sent: the registry may begin again.
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
@@ -159,24 +163,49 @@ impl Sessions {
 
     /// A transaction that reads, all as of one moment.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
-        let transaction = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.read))).await?;
+        let begun = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.read))).await;
+        let transaction = begun.map_err(|error| self.unreached(error))?;
         Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
     }
 
-    async fn once(&self, call: Call) -> Result<Vec<PgRow>, sqlx::Error> {
+    async fn once(&self, call: Call) -> Result<Vec<PgRow>, Failure> {
+        let without_effect = |error| Failure { error, may_have_written: false };
+        let in_doubt = |error| Failure { error, may_have_written: true };
         if !self.conduct.is_pooled_outside {
-            let mut connection = self.pool.acquire().await?;
-            return call.run(&mut connection, true).await;
+            let mut connection = self.acquire().await.map_err(without_effect)?;
+            return call.run(&mut connection, true).await.map_err(in_doubt);
         }
-        let mut transaction = self.begin().await?;
-        let rows = call.run(&mut transaction, false).await?;
-        transaction.commit().await?;
+        let mut transaction = self.begin().await.map_err(without_effect)?;
+        let rows = call.run(&mut transaction, false).await.map_err(without_effect)?;
+        transaction.commit().await.map_err(in_doubt)?;
         Ok(rows)
     }
 
     async fn begin(&self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-        self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.write))).await
+        let begun = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.write))).await;
+        begun.map_err(|error| self.unreached(error))
     }
+
+    async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+        self.pool.acquire().await.map_err(|error| self.unreached(error))
+    }
+
+    /// The pool tries a server that refuses connections again until the time-out, and then tells no more than that.
+    /// If it has room, it was not its other connections that this one waited for.
+    fn unreached(&self, error: sqlx::Error) -> sqlx::Error {
+        match error {
+            sqlx::Error::PoolTimedOut if self.pool.size() < self.pool.options().get_max_connections() => {
+                sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
+            }
+            error => error,
+        }
+    }
+}
+
+/// Why a statement has no rows, and whether it may have happened all the same.
+struct Failure {
+    error: sqlx::Error,
+    may_have_written: bool,
 }
 
 /// How long what may be repeated is repeated: other writers are met so many times, and a lost connection costs

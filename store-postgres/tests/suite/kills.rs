@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use space_profiles_conformance::{ANN, by, embedding, free_form, number, space_of, usual};
+use space_profiles_conformance::{ANN, by, embedding, five_minutes, free_form, limit, number, space_of, usual};
 use space_profiles_core::{
     Draw, Error, Kind, OsDraw, Proposal, Registry, RevisionNumber, RevisionStatus, Scope, SpaceFilter, StoreCode,
     WorkerId,
@@ -547,6 +547,23 @@ async fn g6_05_a_caller_that_leaves_in_the_middle_leaves_nothing_half_done() {
         writer.assert_agrees(&straight).await;
     }
     assert_eq!(audit_errors(&straight).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_down_is_unavailable_and_not_busy() {
+    let cluster = cluster().await;
+    let registry = registry(&cluster.url(DATABASE), 300).await;
+    let writer = Writer::new(&registry, &Pace::default()).await;
+    tokio::task::block_in_place(|| cluster.stop(Shutdown::Fast));
+    for _ in 0..3 {
+        let error = registry.head(&writer.scope).await.unwrap_err();
+        assert_eq!(error.code(), "STORE_UNAVAILABLE", "{error}");
+        let worker = WorkerId::new("worker-a").unwrap();
+        let claimed = registry.ledger().claim(&worker, limit(1), five_minutes(), &SpaceFilter::All).await;
+        assert_eq!(claimed.unwrap_err().code(), "STORE_UNAVAILABLE", "nothing was sent");
+    }
+    tokio::task::block_in_place(|| cluster.start_again());
+    assert_eq!(registry.head(&writer.scope).await.unwrap_err().code(), "PROFILE_NOT_FOUND");
 }
 
 /// A cluster whose commits, of the role `waiting`, wait for a standby that never comes. While one waits its rows are
