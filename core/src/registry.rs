@@ -505,6 +505,8 @@ pub(crate) async fn run<'d, T>(
             Ok(Applied::RevisionIdTaken) => return Err(revision_id_taken(&change).into()),
             Ok(Applied::Stale) => {}
             Err(error) if error.code == StoreCode::OutcomeUnknown => doubt = Doubt::LostCommit,
+            // The lost commit may still be under way, and its locks be what this attempt has failed for.
+            Err(error) if doubt == Doubt::LostCommit => return Err(outcome_unknown(&error).into()),
             Err(error) => return Err(error.into()),
         }
         if attempt <= FRESH_STARTS {

@@ -213,6 +213,17 @@ impl Writer {
         panic!("expected a server that recovers");
     }
 
+    /// Waits for a commit that is sure to come.
+    async fn until_seen(&self, command: Command) {
+        for _ in 0..REPETITIONS {
+            if self.is_done(command).await {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("expected that {command:?} happens after all");
+    }
+
     /// Each revision was proposed and activated once, whatever happened in between.
     async fn assert_agrees(&self, registry: &Registry) {
         let history = History::of(registry, &self.scope).await;
@@ -620,4 +631,33 @@ async fn g6_07_an_activation_whose_connection_is_terminated_in_its_commit_counts
         writer.assert_agrees(&straight).await;
     }
     assert_eq!(audit_errors(&straight).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g6_07_a_commit_that_is_still_under_way_when_its_repeat_meets_it_has_an_unknown_outcome() {
+    let waiting = Waiting::start().await;
+    let straight = registry(&waiting.cluster.url(DATABASE), 5_000).await;
+    let proxy = Proxy::start(waiting.cluster.port());
+    let url = waiting.waiting.replace(&waiting.cluster.port().to_string(), &proxy.port().to_string());
+    for pooled in ["", "&pgbouncer=true"] {
+        let registry = registry(&format!("{url}?lock_timeout_ms=100{pooled}"), 5_000).await;
+        let mut writer = Writer::new(&straight, &Pace::default()).await;
+        writer.revision = 1;
+        writer.until_done(Command::Propose).await;
+        writer.registry = registry;
+        let loses_its_connection = async {
+            waiting.meet_a_commit(false).await;
+            proxy.cut(Cut::Everything);
+            proxy.heal();
+        };
+        // The repeat waits for the rows of the commit, in vain.
+        let (answer, ()) = tokio::join!(writer.once(Command::Activate), loses_its_connection);
+        let error = answer.unwrap_err();
+        waiting.meet_a_commit(true).await;
+        writer.registry = straight.clone();
+        writer.until_seen(Command::Activate).await;
+        assert_eq!(error.code(), "STORE_OUTCOME_UNKNOWN", "{error}");
+        writer.until_done(Command::Activate).await;
+        writer.assert_agrees(&straight).await;
+    }
 }
