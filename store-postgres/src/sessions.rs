@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use space_profiles_core::{Applied, Draw, OsDraw, StoreError};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Postgres, Transaction};
+use sqlx::{Connection, Postgres};
 
 use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
 use crate::options::{Conduct, PostgresOptions};
 use crate::rows::Columns;
 use crate::statement::Call;
 use crate::time::Moment;
+use crate::transaction::Transaction;
 
 /// How often a call that only met other writers is tried again.
 const FRESH_STARTS: u32 = 8;
@@ -89,9 +90,12 @@ impl Sessions {
         }
     }
 
-    /// A connection for a task of its own.
+    /// A connection for a task of its own. It does not come back to the pool, and with it goes whatever the task
+    /// left open when its caller went away.
     pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.pool.acquire().await.map_err(|error| store_error(&error))
+        let mut connection = self.pool.acquire().await.map_err(|error| store_error(&error))?;
+        connection.close_on_drop();
+        Ok(connection)
     }
 
     /// For how long what may be repeated is repeated.
@@ -136,19 +140,24 @@ impl Sessions {
     }
 
     async fn apply_in_transaction(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
-        let mut transaction = match self.begin().await {
+        let mut transaction = match Transaction::begin(&self.pool, &self.write).await {
             Ok(transaction) => transaction,
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
             Err(error) => return Err(store_error(&error)),
         };
         for call in calls {
-            // Whatever ends this early rolls back: a transaction that was not committed has written nothing.
-            match call.run(&mut transaction, !self.conduct.is_pooled_outside).await {
-                Ok(rows) if holds(&rows)? => {}
-                Ok(_) => return Ok(Applied::Stale),
+            let answer = match call.run(transaction.connection(), !self.conduct.is_pooled_outside).await {
+                Ok(rows) => match holds(&rows) {
+                    Ok(true) => continue,
+                    Ok(false) => Ok(Applied::Stale),
+                    Err(error) => Err(error),
+                },
+                // A transaction that was not committed has written nothing.
                 Err(error) if is_lost(&error) => return Ok(Applied::Stale),
-                Err(error) => return refused_write(&error),
-            }
+                Err(error) => refused_write(&error),
+            };
+            transaction.roll_back().await;
+            return answer;
         }
         match transaction.commit().await {
             Ok(()) => Ok(Applied::Done),
@@ -159,7 +168,7 @@ impl Sessions {
 
     /// A transaction that reads, all as of one moment.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
-        let transaction = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.read))).await?;
+        let transaction = Transaction::begin(&self.pool, &self.read).await?;
         Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
     }
 
@@ -168,14 +177,19 @@ impl Sessions {
             let mut connection = self.pool.acquire().await?;
             return call.run(&mut connection, true).await;
         }
-        let mut transaction = self.begin().await?;
-        let rows = call.run(&mut transaction, false).await?;
-        transaction.commit().await?;
-        Ok(rows)
-    }
-
-    async fn begin(&self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-        self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.write))).await
+        let mut transaction = Transaction::begin(&self.pool, &self.write).await?;
+        match call.run(transaction.connection(), false).await {
+            Ok(rows) => {
+                transaction.commit().await?;
+                Ok(rows)
+            }
+            Err(error) => {
+                if !is_lost(&error) {
+                    transaction.roll_back().await;
+                }
+                Err(error)
+            }
+        }
     }
 }
 
@@ -207,13 +221,13 @@ impl Patience {
 
 /// A transaction that reads, all as of one moment.
 pub(crate) struct Snapshot {
-    transaction: Transaction<'static, Postgres>,
+    transaction: Transaction,
     is_named: bool,
 }
 
 impl Snapshot {
     pub(crate) async fn read(&mut self, call: Call) -> Result<Vec<PgRow>, ReadError> {
-        Ok(call.run(&mut self.transaction, self.is_named).await?)
+        Ok(call.run(self.transaction.connection(), self.is_named).await?)
     }
 
     pub(crate) async fn end(self) -> Result<(), ReadError> {

@@ -1,6 +1,14 @@
 //! The Postgres store on real servers.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is how a failure is told")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unimplemented,
+    reason = "in tests a panic is how a failure is told"
+)]
 
+mod clients;
 mod conformance;
 mod databases;
+mod failures;
 mod statements;

@@ -1,0 +1,3 @@
+//! What goes wrong around a store, and what its callers then learn.
+
+mod cancelled;
