@@ -5,14 +5,15 @@ use sqlx::Error as SqlxError;
 use sqlx::postgres::PgDatabaseError;
 
 /// Unique constraints and indexes that the rows of a scope or a space share, and the foreign keys to a space or to
-/// a head's revision: whoever hits one learns that somebody else was first.
-const SHARED_CONSTRAINTS: [&str; 15] = [
-    "knowledge_space_manifests_knowledge_space_fk",
+/// a head's revision: whoever hits one learns that somebody else was first. The seed leaves the names of foreign keys
+/// to the server.
+const SHARED_CONSTRAINTS: [&str; 14] = [
     "knowledge_space_manifests_space_uq",
+    "knowledge_space_manifests_tenant_id_knowledge_space_id_fkey",
+    "knowledge_space_profile_backf_tenant_id_knowledge_space_id_fkey",
     "knowledge_space_profile_backfills_source_uq",
-    "knowledge_space_profile_backfills_tenant_id_knowledge_spac_fkey",
+    "knowledge_space_profile_head_tenant_id_knowledge_space_id_fkey1",
     "knowledge_space_profile_heads_scope_uq",
-    "knowledge_space_profile_heads_tenant_id_knowledge_space_i_fkey1",
     "knowledge_space_profile_heads_tenant_id_knowledge_space_id_fkey",
     "knowledge_space_profile_revis_tenant_id_knowledge_space_id_fkey",
     "knowledge_space_profile_revisions_attempt_fk_uq",
@@ -21,7 +22,6 @@ const SHARED_CONSTRAINTS: [&str; 15] = [
     "knowledge_space_profile_revisions_one_candidate_uq",
     "knowledge_space_profile_revisions_scope_revision_uq",
     "knowledge_spaces_pkey",
-    "knowledge_space_manifests_tenant_id_knowledge_space_id_fkey",
 ];
 
 /// The primary key of the revisions.
@@ -139,7 +139,8 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
         "42501" => (
             StoreCode::Schema,
             format!(
-                "expected the grants that space-profiles needs, found one missing ({why}); grant it to this role"
+                "expected the grants that space-profiles needs, found one missing ({why}); GRANT SELECT, INSERT, UPDATE, DELETE \
+                 on the table to this role (a lock on a row takes UPDATE), and USAGE on its schema"
             ),
         ),
         "42P05" | "26000" => (
@@ -183,5 +184,38 @@ fn reason(error: &SqlxError) -> String {
         (SqlxError::Configuration(_), _) => "the connection settings are not valid".to_owned(),
         (_, Some(told)) => format!("{}, SQLSTATE {}", told.message(), told.code()),
         (error, None) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::str::FromStr as _;
+
+    use sqlx::Connection as _;
+    use sqlx::postgres::{PgConnectOptions, PgConnection};
+    use throwaway_postgres::shared;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_constraint_that_others_may_have_hit_first_is_known_by_its_name() {
+        shared().create_database("constraints");
+        let options = PgConnectOptions::from_str(&shared().url("constraints")).unwrap();
+        crate::schema::migrate(&options).await.unwrap();
+        let mut connection = PgConnection::connect_with(&options).await.unwrap();
+        // All but the primary keys of ids that callers make.
+        const SQL: &str = "
+            SELECT conname::text FROM pg_constraint
+            WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
+            UNION
+            SELECT relname::text
+            FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+            WHERE
+              indisunique AND relnamespace = current_schema()::regnamespace
+              AND relname LIKE 'knowledge%' AND NOT (relname LIKE '%\\_pkey' AND relname <> 'knowledge_spaces_pkey')";
+        let found: Vec<String> = sqlx::query_scalar(SQL).fetch_all(&mut connection).await.unwrap();
+        let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();
+        assert_eq!(found, BTreeSet::from(SHARED_CONSTRAINTS));
     }
 }

@@ -28,10 +28,6 @@ use session::Session;
 /// The table that says which migrations a schema has had.
 pub(crate) const OWN_TABLE: &str = "space_profiles_migrations";
 
-/// A boolean expression: whether `knowledge_spaces` was made by somebody else, and is not ours to change.
-pub(crate) const FOREIGN_TABLES_SQL: &str =
-    "(NOT EXISTS (SELECT FROM space_profiles_migrations WHERE name = '0001_spaces' AND made))";
-
 /// How long a migration waits for others, and how long it makes them wait.
 #[derive(Debug, Clone)]
 struct Patience {

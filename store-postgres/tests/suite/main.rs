@@ -1,6 +1,7 @@
 //! The Postgres store on real servers.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unimplemented,

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use space_profiles_conformance::{Fixture, number};
+use space_profiles_conformance::{Fixture, limit, number};
 use space_profiles_core::{Kind, Scope};
 
 use crate::clients::{Session, Way, is_space, of_space};
@@ -155,7 +155,7 @@ async fn g6_05_wherever_a_read_is_cancelled_the_next_write_on_the_connection_is_
         client.history(Kind::Embedding, 2).await;
         let mut is_done = false;
         for polls in 1..MOST_POLLS {
-            is_done = polled(client.audit(), polls).await.is_some();
+            is_done = polled(client.registry.audit_page(None, limit(2)), polls).await.is_some();
             let scope = client.scope(Kind::Retrieval).await;
             let written = format!("SELECT count(*) FROM knowledge_spaces WHERE {}", is_space(&scope.space));
             assert_eq!(
