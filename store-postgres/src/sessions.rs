@@ -91,7 +91,7 @@ impl Sessions {
 
     /// A connection for a task of its own.
     pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.pool.acquire().await.map_err(|error| store_error(&error))
+        self.acquire().await.map_err(|error| store_error(&error))
     }
 
     /// For how long what may be repeated is repeated.
@@ -118,7 +118,7 @@ impl Sessions {
         if self.conduct.is_pooled_outside || calls.len() != 1 {
             return self.apply_in_transaction(calls).await;
         }
-        let mut connection = match self.pool.acquire().await {
+        let mut connection = match self.acquire().await {
             Ok(connection) => connection,
             // Nothing was sent: the registry may begin again.
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
@@ -136,19 +136,16 @@ impl Sessions {
     }
 
     async fn apply_in_transaction(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
-        let mut transaction = match self.begin().await {
+        let mut transaction = match self.begin(&self.write).await {
             Ok(transaction) => transaction,
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
             Err(error) => return Err(store_error(&error)),
         };
-        for call in calls {
-            // Whatever ends this early rolls back: a transaction that was not committed has written nothing.
-            match call.run(&mut transaction, !self.conduct.is_pooled_outside).await {
-                Ok(rows) if holds(&rows)? => {}
-                Ok(_) => return Ok(Applied::Stale),
-                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
-                Err(error) => return refused_write(&error),
-            }
+        let ended = self.steps(&mut transaction, calls).await;
+        if !matches!(ended, Ok(Applied::Done)) {
+            // Sooner than when the transaction is dropped; it is the same whether this arrives or not.
+            let _ = transaction.rollback().await;
+            return ended;
         }
         match transaction.commit().await {
             Ok(()) => Ok(Applied::Done),
@@ -157,25 +154,60 @@ impl Sessions {
         }
     }
 
+    async fn steps(&self, connection: &mut PgConnection, calls: Vec<Call>) -> Result<Applied, StoreError> {
+        for call in calls {
+            match call.run(connection, !self.conduct.is_pooled_outside).await {
+                Ok(rows) if holds(&rows)? => {}
+                Ok(_) => return Ok(Applied::Stale),
+                // What was not committed is not written.
+                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
+                Err(error) => return refused_write(&error),
+            }
+        }
+        Ok(Applied::Done)
+    }
+
     /// A transaction that reads, all as of one moment.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
-        let transaction = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.read))).await?;
+        let transaction = self.begin(&self.read).await?;
         Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
     }
 
     async fn once(&self, call: Call) -> Result<Vec<PgRow>, sqlx::Error> {
         if !self.conduct.is_pooled_outside {
-            let mut connection = self.pool.acquire().await?;
+            let mut connection = self.acquire().await?;
             return call.run(&mut connection, true).await;
         }
-        let mut transaction = self.begin().await?;
+        let mut transaction = self.begin(&self.write).await?;
         let rows = call.run(&mut transaction, false).await?;
         transaction.commit().await?;
         Ok(rows)
     }
 
-    async fn begin(&self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-        self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.write))).await
+    async fn begin(&self, how: &Arc<str>) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+        match self.pool.begin_with(AssertSqlSafe(Arc::clone(how))).await {
+            Err(sqlx::Error::PoolTimedOut) => Err(self.why_none_came().await),
+            begun => begun,
+        }
+    }
+
+    async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+        match self.pool.acquire().await {
+            Err(sqlx::Error::PoolTimedOut) => Err(self.why_none_came().await),
+            acquired => acquired,
+        }
+    }
+
+    /// Why the pool had no connection in time. It says the same of a server that lets nobody in; then that is asked.
+    async fn why_none_came(&self) -> sqlx::Error {
+        if self.pool.size() < self.pool.options().get_max_connections() {
+            let connect = self.pool.connect_options();
+            let attempt = PgConnection::connect_with(&connect);
+            if let Ok(Err(why)) = tokio::time::timeout(self.conduct.acquire_timeout, attempt).await {
+                return why;
+            }
+        }
+        sqlx::Error::PoolTimedOut
     }
 }
 
