@@ -3,5 +3,6 @@
 
 mod conformance;
 mod databases;
+mod ledger;
 mod plans;
 mod statements;
