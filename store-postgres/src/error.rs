@@ -4,24 +4,26 @@ use space_profiles_core::{Applied, StoreCode, StoreError};
 use sqlx::Error as SqlxError;
 use sqlx::postgres::PgDatabaseError;
 
-/// Unique constraints and indexes that the rows of a scope or a space share, and the foreign keys to a space or to
-/// a head's revision: whoever hits one learns that somebody else was first.
-const SHARED_CONSTRAINTS: [&str; 15] = [
-    "knowledge_space_manifests_knowledge_space_fk",
+/// Unique constraints and indexes that the rows of a scope or a space share: whoever hits one learns that somebody
+/// else was first.
+const SHARED_UNIQUES: [&str; 8] = [
     "knowledge_space_manifests_space_uq",
     "knowledge_space_profile_backfills_source_uq",
-    "knowledge_space_profile_backfills_tenant_id_knowledge_spac_fkey",
     "knowledge_space_profile_heads_scope_uq",
-    "knowledge_space_profile_heads_tenant_id_knowledge_space_i_fkey1",
-    "knowledge_space_profile_heads_tenant_id_knowledge_space_id_fkey",
-    "knowledge_space_profile_revis_tenant_id_knowledge_space_id_fkey",
     "knowledge_space_profile_revisions_attempt_fk_uq",
     "knowledge_space_profile_revisions_head_fk_uq",
     "knowledge_space_profile_revisions_one_active_uq",
     "knowledge_space_profile_revisions_one_candidate_uq",
     "knowledge_space_profile_revisions_scope_revision_uq",
-    "knowledge_spaces_pkey",
-    "knowledge_space_manifests_tenant_id_knowledge_space_id_fkey",
+];
+
+/// The tables whose foreign keys lead to a space, or from a head to its revision. Postgres names such keys itself, not
+/// everywhere alike, so a hit is told by its table: the space is gone, or has got rows since it was looked at.
+const DEPENDENT_TABLES: [&str; 4] = [
+    "knowledge_space_manifests",
+    "knowledge_space_profile_backfills",
+    "knowledge_space_profile_heads",
+    "knowledge_space_profile_revisions",
 ];
 
 /// The primary key of the revisions.
@@ -59,9 +61,18 @@ pub(crate) fn refused_write(error: &SqlxError) -> Result<Applied, StoreError> {
     if is_conflict(error) {
         return Ok(Applied::Stale);
     }
-    match (sqlstate(error), postgres_error(error).and_then(PgDatabaseError::constraint)) {
-        (Some("23505"), Some(REVISION_KEY)) => Ok(Applied::RevisionIdTaken),
-        (Some("23505" | "23503"), Some(name)) if SHARED_CONSTRAINTS.contains(&name) => Ok(Applied::Stale),
+    let Some(told) = postgres_error(error) else { return Err(store_error(error)) };
+    let constraint = told.constraint().unwrap_or_default();
+    match told.code() {
+        "23505" if constraint == REVISION_KEY => Ok(Applied::RevisionIdTaken),
+        "23505" if SHARED_UNIQUES.contains(&constraint) => Ok(Applied::Stale),
+        // From version 18 on, ON DELETE RESTRICT has a code of its own, which our triggers use too.
+        "23503" | "23001"
+            if told.table().is_some_and(|table| DEPENDENT_TABLES.contains(&table))
+                && !constraint.ends_with("_immutable_tr") =>
+        {
+            Ok(Applied::Stale)
+        }
         _ => Err(store_error(error)),
     }
 }
@@ -183,5 +194,23 @@ fn reason(error: &SqlxError) -> String {
         (SqlxError::Configuration(_), _) => "the connection settings are not valid".to_owned(),
         (_, Some(told)) => format!("{}, SQLSTATE {}", told.message(), told.code()),
         (error, None) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_constraints_that_tell_what_somebody_did_are_all_the_unique_ones_of_the_schema() {
+        let catalog = include_str!("schema/expected.tsv");
+        let names = catalog.lines().filter_map(|line| line.split('\t').nth(3));
+        let uniques: BTreeSet<&str> = names.filter(|name| name.ends_with("_uq")).collect();
+        let of_manifests = "knowledge_space_manifests_space_uq";
+        assert!(include_str!("schema/migrations/0001_spaces.sql").contains(of_manifests));
+        assert_eq!(SHARED_UNIQUES.into_iter().collect::<BTreeSet<_>>(), &uniques | &[of_manifests].into());
+        assert!(catalog.contains(REVISION_KEY));
     }
 }
