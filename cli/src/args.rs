@@ -16,7 +16,7 @@ use space_profiles_core::{
 #[derive(Debug, Parser)]
 #[command(name = "space-profiles", version, propagate_version = true, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Where the profiles are kept: `sqlite:PATH` or `sqlite::memory:`.
+    /// Where the profiles are kept: `sqlite:PATH`, `sqlite::memory:` or `postgres://USER@HOST/DATABASE`.
     #[arg(
         long,
         global = true,
@@ -228,6 +228,20 @@ Interrupt it whenever you like: it hands back what it had claimed, and the next 
     /// Check every stored row; exits 1 if a rule is broken.
     #[command(after_help = "Example:\n  space-profiles --json audit")]
     Audit,
+    /// Copy a store's whole content into another, verified; what is there already is skipped.
+    #[command(after_help = "Example:
+  space-profiles copy --from sqlite:offline.db --to sqlite:space-profiles.db
+
+Ids, numbers, row versions and times are kept; running backfills arrive queued. What the target holds otherwise is \
+refused, and the rest is copied. Interrupt it whenever you like: the next copy goes on.")]
+    Copy {
+        /// The store to read; it must exist, and is not changed.
+        #[arg(long, value_name = "URL")]
+        from: String,
+        /// The store to write; `--store` is not used.
+        #[arg(long, value_name = "URL")]
+        to: String,
+    },
     /// Print a shell's completions.
     #[command(after_help = "Example:\n  space-profiles completions bash > /etc/bash_completion.d/space-profiles")]
     Completions {

@@ -1,8 +1,10 @@
 //! Opening the store that a URL names.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
-use space_profiles_core::{Ledger, OsDraw, Registry};
+use space_profiles_core::{Ledger, OsDraw, Registry, Store};
+use space_profiles_postgres::{PostgresOptions, PostgresStore};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::exit::Failure;
@@ -11,24 +13,35 @@ use crate::exit::Failure;
 pub(crate) enum Location {
     /// A SQLite database.
     Sqlite(SqliteOptions),
+    /// A Postgres database.
+    Postgres(Box<PostgresOptions>),
 }
 
-/// An open store with the operations on it.
+/// An open store, whichever it is, with the operations on it.
 pub(crate) struct Opened {
     pub(crate) registry: Registry,
     pub(crate) ledger: Ledger,
-    store: SqliteStore,
+    closing: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Opened {
-    fn new(store: SqliteStore) -> Self {
-        let registry = Registry::new(Arc::new(store.clone()), Arc::new(OsDraw));
-        Self { ledger: registry.ledger(), registry, store }
+    /// A store, and what is to be waited for when it is not used any more.
+    pub(crate) fn new(store: Arc<dyn Store>, closing: impl Future<Output = ()> + Send + 'static) -> Self {
+        let registry = Registry::new(store, Arc::new(OsDraw));
+        Self { ledger: registry.ledger(), registry, closing: Box::pin(closing) }
     }
 
-    /// Waits until everything is in the file itself, which can be copied then.
+    /// What is in a file is in the file itself then, which can be copied.
     pub(crate) async fn close(self) {
-        self.store.close().await;
+        self.closing.await;
+    }
+
+    fn postgres(store: PostgresStore) -> Self {
+        Self::new(Arc::new(store.clone()), async move { store.close().await })
+    }
+
+    fn sqlite(store: SqliteStore) -> Self {
+        Self::new(Arc::new(store.clone()), async move { store.close().await })
     }
 }
 
@@ -39,31 +52,49 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
         "sqlite" => SqliteOptions::from_url(url)
             .map(Location::Sqlite)
             .map_err(|error| Failure::Usage { message: error.to_string() }),
-        "postgres" | "postgresql" => Err(Failure::Usage {
-            message:
-                "expected a store that this build knows, found `postgres:`, which it lacks; use `sqlite:PATH`"
-                    .to_owned(),
-        }),
+        "postgres" | "postgresql" => PostgresOptions::from_url(url)
+            .map(|options| Location::Postgres(Box::new(options)))
+            .map_err(|error| Failure::Usage { message: error.to_string() }),
         _ => Err(Failure::Usage {
-            message: "expected --store to be `sqlite:PATH` or `sqlite::memory:`, found another scheme".to_owned(),
+            message:
+                "expected a store's URL, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, found another scheme"
+                    .to_owned(),
         }),
     }
 }
 
-/// Opens a store and brings its schema up to date.
-pub(crate) fn open(url: &str) -> Result<Opened, Failure> {
-    let Location::Sqlite(options) = locate(url)?;
-    Ok(Opened::new(SqliteStore::open(&options)?))
+/// Opens a store. The schema of a SQLite database is brought up to date by that; that of Postgres by `migrate`.
+pub(crate) async fn open(location: &Location) -> Result<Opened, Failure> {
+    match location {
+        Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(options)?)),
+        Location::Postgres(options) => Ok(Opened::postgres(PostgresStore::open(options).await?)),
+    }
 }
 
-/// Opens a store as it is.
-pub(crate) fn open_as_it_is(location: &Location) -> Result<Opened, Failure> {
-    let Location::Sqlite(options) = location;
-    Ok(Opened::new(SqliteStore::open(&options.clone().create(false))?))
+/// Opens a store as it is: nothing is made or changed by that.
+pub(crate) async fn open_as_it_is(location: &Location) -> Result<Opened, Failure> {
+    match location {
+        Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(&options.clone().create(false))?)),
+        Location::Postgres(_) => open(location).await,
+    }
+}
+
+/// Brings a store's schema up to date; answers what it lacked.
+pub(crate) async fn migrate(location: &Location) -> Result<Vec<&'static str>, Failure> {
+    match location {
+        Location::Sqlite(options) => {
+            let pending = SqliteStore::pending_migrations(options)?;
+            open(location).await?.close().await;
+            Ok(pending)
+        }
+        Location::Postgres(options) => Ok(PostgresStore::migrate(options).await?),
+    }
 }
 
 /// What a store's schema lacks.
-pub(crate) fn pending_migrations(location: &Location) -> Result<Vec<&'static str>, Failure> {
-    let Location::Sqlite(options) = location;
-    Ok(SqliteStore::pending_migrations(options)?)
+pub(crate) async fn pending_migrations(location: &Location) -> Result<Vec<&'static str>, Failure> {
+    match location {
+        Location::Sqlite(options) => Ok(SqliteStore::pending_migrations(options)?),
+        Location::Postgres(options) => Ok(PostgresStore::pending_migrations(options).await?),
+    }
 }

@@ -78,6 +78,10 @@ impl Store for LostReplies {
         self.inner.audit_page(after, limit).await
     }
 
+    async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {
+        self.inner.space_content(space).await
+    }
+
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
         self.inner.schema_differences().await
     }

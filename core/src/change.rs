@@ -3,11 +3,11 @@
 //! A store writes a change wholly or not at all. If a guard does not hold it writes nothing and answers
 //! [`Applied::Stale`]; the decision is then made again on fresh state and so finds the precise refusal.
 
-use crate::backfill::Backfill;
+use crate::backfill::{Backfill, BackfillRow};
 use crate::head::Head;
 use crate::identifiers::{BackfillId, LeaseToken, RevisionId};
 use crate::numbers::{ManifestVersion, RevisionNumber, RowVersion};
-use crate::revision::{Failure, Revision};
+use crate::revision::{Failure, Revision, RevisionRow};
 use crate::scope::{Scope, Space};
 use crate::space::{ManifestRow, SpaceRow};
 use crate::time::Timestamp;
@@ -34,6 +34,10 @@ pub enum Change {
     Backfill(WriteBackfill),
     /// Install a legacy profile and write its ledger row.
     Install(Install),
+    /// Write a space of another store as it is.
+    CopySpace(CopySpace),
+    /// Write a scope of another store as it is.
+    CopyScope(CopyScope),
 }
 
 /// Append a candidate. Guards: the space is writable; the number is free and the scope has no other candidate
@@ -164,6 +168,29 @@ pub struct Install {
     pub revision: Revision,
     /// The head.
     pub head: Head,
+}
+
+/// Write a space of another store as it is. Guard: it does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopySpace {
+    /// The space.
+    pub row: SpaceRow,
+    /// Its manifest, if it has one.
+    pub manifest: Option<ManifestRow>,
+}
+
+/// Write a scope of another store as it is: digests too, whatever order of keys they were made over. Guards: the
+/// space exists, writable or not; the scope has no head, no revision and no ledger row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyScope {
+    /// The scope.
+    pub scope: Scope,
+    /// Its head, if it has one.
+    pub head: Option<Head>,
+    /// Its revisions, by number.
+    pub revisions: Vec<RevisionRow>,
+    /// Its ledger rows.
+    pub backfills: Vec<BackfillRow>,
 }
 
 /// What became of a change.

@@ -7,6 +7,7 @@
 
 use crate::digest::Digest;
 use crate::json::{Document, Limits};
+use crate::rules::excerpt;
 
 /// The order of keys over which a stored digest was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,60 @@ impl KeyOrder {
 pub fn stored_key_order(text: &[u8], stored: Digest) -> Option<KeyOrder> {
     let document = Document::parse(text, Limits::ROW).ok()?;
     KeyOrder::of(&document, Digest::of(document.canonical().as_bytes()), stored)
+}
+
+/// Two keys of one object that the legacy order does not keep as RFC 8785 has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeysOutOfOrder {
+    /// The key that comes first in RFC 8785.
+    pub first: String,
+    /// The key that follows it.
+    pub next: String,
+}
+
+impl std::fmt::Display for KeysOutOfOrder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "expected keys that knowledge-fs, which reads this database, orders as RFC 8785 does, found {} and {}, \
+             which it does not, so that it would call the row corrupt; rename one of them",
+            excerpt(&self.first),
+            excerpt(&self.next)
+        )
+    }
+}
+
+/// The first two keys because of which a text has other bytes in the legacy order. That order is the root
+/// collation: in the locales that differ from it, typed capability snapshots are not read either.
+pub(crate) fn keys_out_of_order(document: &Document<'_>) -> Option<KeysOutOfOrder> {
+    let is_kept = kept_by_root_collation();
+    let (first, next) = document.neighbouring_keys().find(|(first, next)| !is_kept(first, next))?;
+    Some(KeysOutOfOrder { first: first.to_owned(), next: next.to_owned() })
+}
+
+/// Whether the root collation puts one key before another. Keys that compare equal are in whatever order the
+/// database keeps them.
+#[cfg(feature = "legacy-key-order")]
+fn kept_by_root_collation() -> impl Fn(&str, &str) -> bool {
+    use icu_collator::Collator;
+    use icu_collator::options::CollatorOptions;
+
+    let collator = Collator::try_new(Default::default(), CollatorOptions::default()).ok();
+    // Without the collation nothing is known to be kept.
+    move |first, next| collator.as_ref().is_some_and(|collator| collator.compare(first, next).is_lt())
+}
+
+/// Of ASCII letters and digits the order is known without a collation: case decides last, and then against RFC
+/// 8785. Any other key could go anywhere, so nothing that holds one is known to be kept.
+#[cfg(any(test, not(feature = "legacy-key-order")))]
+fn kept_for_certain(first: &str, next: &str) -> bool {
+    let is_plain = |key: &str| key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_plain(first) && is_plain(next) && first.to_ascii_lowercase() < next.to_ascii_lowercase()
+}
+
+#[cfg(not(feature = "legacy-key-order"))]
+fn kept_by_root_collation() -> impl Fn(&str, &str) -> bool {
+    kept_for_certain
 }
 
 #[cfg(not(feature = "legacy-key-order"))]
@@ -61,4 +116,18 @@ fn legacy_order(document: &Document<'_>, stored: Digest) -> Option<KeyOrder> {
         let text = document.text_ordered_by(&|left, right| collator.compare(left, right));
         (Digest::of(text.as_bytes()) == stored).then_some(KeyOrder::Legacy(name))
     })
+}
+
+#[cfg(all(test, feature = "legacy-key-order"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_certain_without_a_collation_agrees_with_it(one in "[0-9A-Za-z]{0,4}", two in "[0-9A-Za-z]{0,4}") {
+            prop_assert_eq!(kept_for_certain(&one, &two), kept_by_root_collation()(&one, &two));
+        }
+    }
 }

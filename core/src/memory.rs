@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backfill::{Backfill, BackfillRow, BackfillStatus};
 use crate::change::{
-    Activate, Append, Applied, BackfillGuard, Change, FailRevision, HeadMove, Install, Publish, PutManifest,
-    WriteBackfill,
+    Activate, Append, Applied, BackfillGuard, Change, CopyScope, CopySpace, FailRevision, HeadMove, Install,
+    Publish, PutManifest, WriteBackfill,
 };
 use crate::head::Head;
 use crate::identifiers::{BackfillId, RevisionId, TenantId};
 use crate::numbers::{PageLimit, RevisionNumber};
-use crate::refusal::StoreError;
+use crate::refusal::{StoreCode, StoreError};
 use crate::revision::{RevisionRow, RevisionStatus};
 use crate::scope::{Kind, Scope, Space};
 use crate::space::{LegacyProfile, ManifestRow, SpaceRow};
@@ -331,24 +331,71 @@ impl MemoryContent {
         applied
     }
 
-    fn apply(&mut self, change: &Change) -> Applied {
-        match change {
+    fn copy_space(&mut self, copy: &CopySpace) -> Result<Applied, StoreError> {
+        let space = &copy.row.space;
+        if self.spaces.contains_key(space) {
+            return Ok(Applied::Stale);
+        }
+        if let Some(manifest) = &copy.manifest {
+            if self.manifests.contains_key(space) {
+                return Ok(Applied::Stale);
+            }
+            if self.manifests.values().any(|other| other.id == manifest.id) {
+                return Err(taken("manifest"));
+            }
+            self.manifests.insert(space.clone(), manifest.clone());
+        }
+        self.spaces.insert(space.clone(), copy.row.clone());
+        Ok(Applied::Done)
+    }
+
+    fn copy_scope(&mut self, copy: &CopyScope) -> Result<Applied, StoreError> {
+        let scope = &copy.scope;
+        let is_empty = !self.heads.contains_key(scope)
+            && self.of_scope(scope).next().is_none()
+            && !self.backfills.values().any(|row| row.scope == *scope);
+        if !is_empty || !self.spaces.contains_key(&scope.space) {
+            return Ok(Applied::Stale);
+        }
+        let mut revisions = self.revisions.values().flat_map(BTreeMap::values);
+        if revisions.any(|other| copy.revisions.iter().any(|row| row.id == other.id)) {
+            return Ok(Applied::RevisionIdTaken);
+        }
+        if copy.head.is_some_and(|head| self.heads.values().any(|other| other.id == head.id)) {
+            return Err(taken("head"));
+        }
+        if copy.backfills.iter().any(|row| self.backfills.contains_key(&row.id)) {
+            return Err(taken("backfill"));
+        }
+        let rows: BTreeMap<_, _> = copy.revisions.iter().map(|row| (row.revision, row.clone())).collect();
+        if !rows.is_empty() {
+            self.revisions.insert(scope.clone(), rows);
+        }
+        self.heads.extend(copy.head.map(|head| (scope.clone(), head)));
+        self.backfills.extend(copy.backfills.iter().map(|row| (row.id, row.clone())));
+        Ok(Applied::Done)
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<Applied, StoreError> {
+        Ok(match change {
             Change::Append(append) => self.append(append),
             Change::Activate(activates) => self.activate(activates),
             Change::Publish(publish) => self.publish(publish),
             Change::Fail(fail) => self.fail(fail),
             Change::AddSpace(row) => {
-                if self.spaces.contains_key(&row.space) {
-                    return Applied::Stale;
+                let is_new = !self.spaces.contains_key(&row.space);
+                if is_new {
+                    self.spaces.insert(row.space.clone(), row.clone());
                 }
-                self.spaces.insert(row.space.clone(), row.clone());
-                Applied::Done
+                if is_new { Applied::Done } else { Applied::Stale }
             }
             Change::PutManifest(put) => self.put_manifest(put),
             Change::DeleteSpace(space) => self.delete_space(space),
             Change::Backfill(write) => self.write_backfill(write),
             Change::Install(install) => self.install(install),
-        }
+            Change::CopySpace(copy) => self.copy_space(copy)?,
+            Change::CopyScope(copy) => self.copy_scope(copy)?,
+        })
     }
 
     fn claim(&mut self, claim: &Claim, now: Timestamp) -> Claimed {
@@ -380,6 +427,10 @@ impl MemoryContent {
         }
         claimed
     }
+}
+
+fn taken(table: &str) -> StoreError {
+    StoreError::new(StoreCode::Schema, format!("expected a fresh id of a {table}, found that it is taken"))
 }
 
 fn due_since(row: &Backfill) -> Timestamp {
@@ -453,7 +504,7 @@ impl Store for MemoryStore {
     }
 
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
-        Ok(self.content().apply(change))
+        self.content().apply(change)
     }
 
     async fn back_off(&self, _attempt: u32) {}
@@ -507,6 +558,10 @@ impl Store for MemoryStore {
             .chain(content.revisions.keys().map(|scope| &scope.space))
             .chain(content.backfills.values().map(|row| &row.scope.space));
         Ok(walked(owners, after, limit).into_iter().map(|space| content.of_space(space)).collect())
+    }
+
+    async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {
+        Ok(self.content().of_space(space.clone()))
     }
 
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {

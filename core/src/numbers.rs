@@ -97,3 +97,8 @@ number!(
     /// How many items a page or a batch holds at most: 1 to 1,000.
     PageLimit, "limit", 1_000
 );
+
+impl PageLimit {
+    /// Spaces that a copy holds in memory at once, each with all its rows.
+    pub(crate) const SPACES_OF_A_COPY: Self = Self(16);
+}

@@ -1,5 +1,6 @@
 //! Why an operation is refused, and why a store could not carry it out.
 
+use crate::collation::KeysOutOfOrder;
 use crate::identifiers::{ArgumentError, RevisionId};
 use crate::numbers::{ManifestVersion, RevisionNumber};
 use crate::report::{Issue, listed_errors};
@@ -143,6 +144,36 @@ pub enum Refusal {
         /// The version that was given.
         found: ManifestVersion,
     },
+    /// Profile and index are published together, by somebody else.
+    #[error(
+        "expected a database whose heads are moved here, found one where knowledge-fs publishes profile and index \
+         together; publish there, or open the store with `?manage=heads`, which takes this over"
+    )]
+    ManagedElsewhere,
+    /// Another service would call the row corrupt.
+    #[error("the capability snapshot: {0}")]
+    CapabilityKeyOrder(KeysOutOfOrder),
+    /// Spaces and manifests are somebody else's.
+    #[error(
+        "expected tables of spaces and manifests that are ours, found those of knowledge-fs; make and delete spaces \
+         there, and `backfill run` adopts what is there"
+    )]
+    ForeignTables,
+    /// The rows that are to be copied contradict themselves or each other.
+    #[error("the source is broken: {what}; run `audit` on it")]
+    SourceBroken {
+        /// What is wrong.
+        what: String,
+    },
+    /// The target of a copy holds something else.
+    #[error(
+        "expected nothing or the same on the target, found {found}; look at both, then delete the space on the \
+         target or leave it"
+    )]
+    CopyConflict {
+        /// What it holds.
+        found: String,
+    },
     /// One kind of an operation on both.
     #[error("{kind}: {refusal}")]
     OfKind {
@@ -176,11 +207,17 @@ impl Refusal {
             Self::HeadInvalid(_) => "HEAD_INVALID",
             Self::NotCandidate { .. } => "NOT_CANDIDATE",
             Self::NotRestorable { .. } => "NOT_RESTORABLE",
-            Self::SnapshotCorrupt(_) | Self::BackfillCorrupt { .. } => "SNAPSHOT_CORRUPT",
+            Self::SnapshotCorrupt(_) | Self::BackfillCorrupt { .. } | Self::SourceBroken { .. } => {
+                "SNAPSHOT_CORRUPT"
+            }
+            Self::CopyConflict { .. } => "COPY_CONFLICT",
             Self::LeaseLost => "LEASE_LOST",
             Self::NotFailed(_) => "NOT_FAILED",
             Self::BackfillNotFound => "BACKFILL_NOT_FOUND",
             Self::ManifestConflict { .. } => "MANIFEST_CONFLICT",
+            Self::ManagedElsewhere => "MANAGED_ELSEWHERE",
+            Self::CapabilityKeyOrder(_) => "CAPABILITY_KEY_ORDER",
+            Self::ForeignTables => "STORE_FOREIGN_TABLES",
             Self::OfKind { refusal, .. } => refusal.code(),
         }
     }

@@ -183,14 +183,17 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `SNAPSHOT_INVALID` with every issue, then as [`decide::publish`].
+    /// `MANAGED_ELSEWHERE`; `SNAPSHOT_INVALID` with every issue; then as [`decide::publish`].
     pub async fn publish(
         &self,
         scope: &Scope,
         proposal: &Proposal<'_>,
         expected: Option<RevisionNumber>,
     ) -> Result<Outcome<ActiveProfile>, Error> {
-        let (snapshot, capability) = checked(scope.kind, proposal)?;
+        let (snapshot, capability) = match checked(scope.kind, proposal) {
+            Ok(valid) => valid,
+            Err(invalid) => return Err(self.unless_managed_elsewhere(scope, invalid).await),
+        };
         let proposed = self.proposed(proposal, snapshot, capability, None);
         let query = query_for(scope, &proposed);
         let publication = decide::Publication { proposed, expected, head_id: self.draw.id().into() };
@@ -209,7 +212,10 @@ impl Registry {
         expected: Option<RevisionNumber>,
         revision_id: RevisionId,
     ) -> Result<Outcome<ActiveProfile>, Error> {
-        let filler = Filler::new(scope.kind, proposal)?;
+        let filler = match Filler::new(scope.kind, proposal) {
+            Ok(valid) => valid,
+            Err(invalid) => return Err(self.unless_managed_elsewhere(scope, invalid).await),
+        };
         let head_id = self.draw.id().into();
         let filler = &filler;
         run(&*self.store, |doubt| {
@@ -340,7 +346,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ARGUMENT_INVALID`; `SPACE_EXISTS` if it exists with another name.
+    /// `ARGUMENT_INVALID`; `STORE_FOREIGN_TABLES`; `SPACE_EXISTS` if it exists with another name.
     pub async fn add_space(&self, space: &Space, name: Option<&str>) -> Result<Outcome<SpaceRow>, Error> {
         name.map_or(Ok(()), check_space_name)?;
         run(&*self.store, |_| {
@@ -367,7 +373,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `SPACE_NOT_FOUND`.
+    /// As [`decide::delete_space`].
     pub async fn delete_space(&self, space: &Space) -> Result<Outcome<()>, Error> {
         run(&*self.store, |doubt| {
             Box::pin(async move { Ok(decide::delete_space(&self.store.load_space(space).await?, space, doubt)) })
@@ -411,6 +417,15 @@ impl Registry {
     async fn load(&self, query: &ScopeQuery) -> Result<ScopeState, StoreError> {
         let states = self.store.load_scopes(std::slice::from_ref(query)).await?;
         states.into_iter().next().ok_or_else(not_loaded)
+    }
+
+    /// What becomes of a publication that is refused before the state was looked at.
+    async fn unless_managed_elsewhere(&self, scope: &Scope, invalid: Refusal) -> Error {
+        match self.load(&ScopeQuery::of(scope.clone())).await {
+            Ok(state) if state.neighbour.moves_heads => Refusal::ManagedElsewhere.into(),
+            Ok(_) => invalid.into(),
+            Err(error) => error.into(),
+        }
     }
 
     async fn decide_on<T>(
@@ -517,6 +532,10 @@ fn revision_id_taken(change: &crate::change::Change) -> Refusal {
         Change::Append(append) => Refusal::RevisionIdTaken(append.revision.id),
         Change::Publish(publish) => Refusal::RevisionIdTaken(publish.revision.id),
         Change::Install(install) => Refusal::RevisionIdTaken(install.revision.id),
+        // Which of them it is, no store says.
+        Change::CopyScope(_) => {
+            Refusal::CopyConflict { found: "the id of a revision taken by a row of another scope".to_owned() }
+        }
         // No other change writes a revision's id.
         _ => Refusal::RevisionIdTaken(uuid::Uuid::nil().into()),
     }

@@ -103,6 +103,8 @@ issue_codes! {
     CapabilityMismatch = "CAPABILITY_MISMATCH" Error,
     /// `fast` and `deep` can only cut by score after reranking.
     ScoreThresholdRequiresRerank = "RETRIEVAL_PROFILE_SCORE_THRESHOLD_REQUIRES_RERANK" Error,
+    /// A free-form capability that another reader of the database would order, and so digest, differently.
+    CapabilityKeyOrder = "CAPABILITY_KEY_ORDER" Error,
     /// The vector space id follows from nothing that is known.
     VectorSpaceUnproven = "VECTOR_SPACE_UNPROVEN" Error,
     /// A legacy profile without dimension.

@@ -27,7 +27,7 @@ pub trait Store: Send + Sync {
     /// Loads a ledger row and what its completion depends on.
     async fn load_backfill(&self, key: &BackfillKey) -> Result<LedgerState, StoreError>;
 
-    /// Writes a change wholly, or nothing.
+    /// Writes a change wholly, or nothing. An id of another row than a revision that is taken is `STORE_SCHEMA`.
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError>;
 
     /// Waits a little before a decision is made again, longer with each attempt (1, 2, …), with jitter.
@@ -55,6 +55,9 @@ pub trait Store: Send + Sync {
     /// Spaces above `after`, by (id, tenant), with everything that belongs to each, as of one moment. A space
     /// that has rows but is missing itself is one of them.
     async fn audit_page(&self, after: Option<&Space>, limit: PageLimit) -> Result<Vec<SpaceContent>, StoreError>;
+
+    /// A space with everything that belongs to it, as of one moment; without any row if nothing does.
+    async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError>;
 
     /// How the schema differs from what the store needs, a sentence each.
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError>;

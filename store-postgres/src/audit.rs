@@ -11,6 +11,7 @@ use crate::rows::{
     Columns, all_readable, backfill_columns, head_columns, manifest_columns, readable, revision_columns,
     space_columns,
 };
+use crate::schema::has_foreign_spaces;
 use crate::sessions::{ReadError, Sessions, Snapshot};
 use crate::statement::{Call, statements};
 
@@ -68,7 +69,8 @@ macro_rules! of_wanted {
 }
 
 statements! {
-    /// Also those whose own row is missing.
+    /// Also those whose own row is missing. Manifests without a space are looked for where both tables are ours: in the
+    /// other service's, no index need lead through them.
     OWNERS = concat!(
         "SELECT owners.tenant_id, owners.knowledge_space_id
          FROM (
@@ -83,10 +85,7 @@ statements! {
              SELECT manifest.knowledge_space_id, manifest.tenant_id::text
              FROM knowledge_space_manifests AS manifest
              WHERE
-               NOT EXISTS (
-                 SELECT 1 FROM knowledge_spaces AS space
-                 WHERE space.tenant_id = manifest.tenant_id AND space.id = manifest.knowledge_space_id
-               )
+               (SELECT NOT ", has_foreign_spaces!(), ")
                AND (manifest.knowledge_space_id, manifest.tenant_id) > ($1::uuid, $2::text)
              ORDER BY manifest.knowledge_space_id, manifest.tenant_id LIMIT $3
            )
@@ -133,14 +132,29 @@ statements! {
     );
 }
 
+/// Which spaces are asked about.
+enum Asked<'a> {
+    After(Option<&'a Space>, PageLimit),
+    One(&'a Space),
+}
+
 pub(crate) async fn page(
     sessions: &Sessions,
     after: Option<&Space>,
     limit: PageLimit,
 ) -> Result<Vec<SpaceContent>, StoreError> {
+    read(sessions, &Asked::After(after, limit)).await
+}
+
+pub(crate) async fn of_space(sessions: &Sessions, space: &Space) -> Result<SpaceContent, StoreError> {
+    let found = read(sessions, &Asked::One(space)).await?;
+    Ok(found.into_iter().next().unwrap_or_else(|| empty(space.clone())))
+}
+
+async fn read(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent>, StoreError> {
     let mut patience = sessions.patience();
     loop {
-        match read_page(sessions, after, limit).await {
+        match read_once(sessions, asked).await {
             Err(ReadError::Driver(error)) => patience.after(&error).await?,
             Err(ReadError::Store(error)) => return Err(error),
             Ok(contents) => return Ok(contents),
@@ -148,17 +162,18 @@ pub(crate) async fn page(
     }
 }
 
-async fn read_page(
-    sessions: &Sessions,
-    after: Option<&Space>,
-    limit: PageLimit,
-) -> Result<Vec<SpaceContent>, ReadError> {
-    let (after_id, after_tenant) = bound(after);
-    let owners = Call::of(OWNERS).with(after_id).with(after_tenant).with(i64::from(limit.get()));
+async fn read_once(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent>, ReadError> {
     let mut snapshot = sessions.snapshot().await?;
-    let rows = snapshot.read(owners).await?;
-    // An id that is none is found by the check of the schema's constraints; the others still come.
-    let spaces = all_readable(&rows, |columns| columns.space(), &mut Vec::new())?;
+    let spaces = match *asked {
+        Asked::One(space) => vec![space.clone()],
+        Asked::After(after, limit) => {
+            let (after_id, after_tenant) = bound(after);
+            let owners = Call::of(OWNERS).with(after_id).with(after_tenant).with(i64::from(limit.get()));
+            let rows = snapshot.read(owners).await?;
+            // An id that is none is found by the check of the schema's constraints; the others still come.
+            all_readable(&rows, |columns| columns.space(), &mut Vec::new())?
+        }
+    };
     let contents = contents(&mut snapshot, spaces).await?;
     snapshot.end().await?;
     Ok(contents)

@@ -38,7 +38,7 @@ macro_rules! due {
             $attempts,
             " backfill.max_execution_attempts
                AND backfill.row_version < 2147483647
-               AND (backfill.retry_code IS NULL) = (backfill.retry_message IS NULL)
+               AND num_nulls(backfill.retry_code, backfill.retry_message) <> 1
              ORDER BY backfill.",
             $time,
             ", backfill.id
@@ -85,17 +85,18 @@ macro_rules! claim {
             "
                ),
                given AS MATERIALIZED (
-                 SELECT id, row_number() OVER (ORDER BY sort, time, id) AS place
+                 SELECT array_agg(id ORDER BY sort, time, id) AS ids
                  FROM (TABLE expired UNION ALL TABLE queued) AS due
                ),
                spent AS MATERIALIZED (
-                 SELECT id, row_number() OVER (ORDER BY sort, time, id) AS place
+                 SELECT array_agg(id ORDER BY sort, time, id) AS ids
                  FROM (TABLE spent_running UNION ALL TABLE spent_queued) AS due
                ),
                claimed AS (
                  UPDATE knowledge_space_profile_backfills AS backfill
                  SET
-                   run_state = 'running', worker_id = $2, lease_token = ($4::uuid[])[given.place],
+                   run_state = 'running', worker_id = $2,
+                   lease_token = ($4::uuid[])[array_position(given.ids, backfill.id)],
                    lease_expires_at = least(
                      clock.now + $3::bigint * interval '1 microsecond', '9999-12-31T23:59:59.999999Z'
                    ),
@@ -103,8 +104,9 @@ macro_rules! claim {
                    row_version = backfill.row_version + 1,
                    updated_at = greatest(backfill.updated_at, clock.now)
                  FROM given, clock
-                 WHERE backfill.id = given.id
-                 RETURNING given.place, true AS is_given, ",
+                 WHERE backfill.id = ANY (given.ids)
+                 RETURNING
+                   array_position(given.ids, backfill.id) AS place, true AS is_given, ",
             backfill_columns!("backfill"),
             "
                ),
@@ -117,8 +119,9 @@ macro_rules! claim {
                    updated_at = greatest(backfill.updated_at, clock.now),
                    completed_at = greatest(backfill.updated_at, clock.now)
                  FROM spent, clock
-                 WHERE backfill.id = spent.id
-                 RETURNING spent.place, false AS is_given, ",
+                 WHERE backfill.id = ANY (spent.ids)
+                 RETURNING
+                   array_position(spent.ids, backfill.id) AS place, false AS is_given, ",
             backfill_columns!("backfill"),
             "
                )
@@ -158,7 +161,7 @@ pub(crate) async fn claim(sessions: &Sessions, claim: &Claim) -> Result<Claimed,
     let mut claimed = Claimed::default();
     for row in &rows {
         let mut columns = Columns::of(row);
-        let _place: i64 = columns.value("place")?;
+        let _place: i32 = columns.value("place")?;
         let is_given = columns.value("is_given")?;
         let backfill: Option<Backfill> = columns.backfill_row().map(BackfillRow::read)?;
         if is_given { claimed.backfills.extend(backfill) } else { claimed.exhausted.extend(backfill) }

@@ -89,7 +89,7 @@ statements! {
              WHERE
                failed.run_state = 'failed' AND failed.row_version < 2147483647
                AND ($2::text IS NULL OR failed.last_error_code = $2)
-               AND (failed.retry_code IS NULL) = (failed.retry_message IS NULL)
+               AND num_nulls(failed.retry_code, failed.retry_message) <> 1
                AND NOT EXISTS (
                  SELECT 1
                  FROM knowledge_space_profile_backfills AS newer

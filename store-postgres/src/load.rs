@@ -8,14 +8,9 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::rows::{Columns, backfill_columns, head_columns, manifest_columns, revision_columns, space_columns};
+use crate::schema::has_foreign_spaces;
 use crate::sessions::Sessions;
 use crate::statement::{Call, statements};
-
-macro_rules! foreign_tables {
-    () => {
-        "NOT EXISTS (SELECT FROM space_profiles_migrations WHERE name = '0001_spaces' AND made)"
-    };
-}
 
 /// Whether the other service manages the database, and whether the spaces are its own. The clock comes first.
 macro_rules! surroundings {
@@ -26,7 +21,7 @@ macro_rules! surroundings {
             "::timestamptz, clock_timestamp())),
              (SELECT to_regclass('projection_set_publication_heads') IS NOT NULL),
              (SELECT ",
-            foreign_tables!(),
+            has_foreign_spaces!(),
             ")"
         )
     };

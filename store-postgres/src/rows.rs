@@ -13,173 +13,64 @@ use uuid::Uuid;
 
 use crate::time::Moment;
 
+/// A list of columns of the row that `$row` names, each with a cast or without.
+macro_rules! columns {
+    ($row:literal: $first:literal $(, $column:literal)*) => {
+        concat!($row, ".", $first $(, ", ", $row, ".", $column)*)
+    };
+}
+
 /// The columns of `knowledge_spaces` in the order in which [`Columns::space_row`] reads them.
 macro_rules! space_columns {
-    ($table:literal) => {
-        concat!(
-            $table,
-            ".tenant_id::text, ",
-            $table,
-            ".id, ",
-            $table,
-            ".name::text, ",
-            $table,
-            ".lifecycle_state::text, ",
-            $table,
-            ".deletion_job_id, ",
-            $table,
-            ".created_at, ",
-            $table,
-            ".updated_at"
+    ($row:literal) => {
+        $crate::rows::columns!(
+            $row: "tenant_id::text", "id", "name::text", "lifecycle_state::text", "deletion_job_id::text",
+            "created_at", "updated_at"
         )
     };
 }
 
 /// The columns of `knowledge_space_manifests` in the order in which [`Columns::manifest_row`] reads them.
 macro_rules! manifest_columns {
-    ($table:literal) => {
-        concat!(
-            $table,
-            ".id, ",
-            $table,
-            ".manifest_version, ",
-            $table,
-            ".metadata::text, ",
-            $table,
-            ".created_at, ",
-            $table,
-            ".updated_at"
-        )
+    ($row:literal) => {
+        $crate::rows::columns!($row: "id::text", "manifest_version", "metadata::text", "created_at", "updated_at")
     };
 }
 
 /// The columns of `knowledge_space_profile_revisions` in the order in which [`Columns::revision_row`] reads them.
 macro_rules! revision_columns {
-    ($table:literal) => {
-        concat!(
-            $table,
-            ".id, ",
-            $table,
-            ".revision, ",
-            $table,
-            ".state::text, ",
-            $table,
-            ".snapshot::text, ",
-            $table,
-            ".snapshot_digest::text, ",
-            $table,
-            ".capability_snapshot::text, ",
-            $table,
-            ".capability_snapshot_digest::text, ",
-            $table,
-            ".plugin_id::text, ",
-            $table,
-            ".provider::text, ",
-            $table,
-            ".model::text, ",
-            $table,
-            ".vector_space_id::text, ",
-            $table,
-            ".dimension, ",
-            $table,
-            ".created_by_subject_id::text, ",
-            $table,
-            ".activated_by_subject_id::text, ",
-            $table,
-            ".failed_by_subject_id::text, ",
-            $table,
-            ".failure_code::text, ",
-            $table,
-            ".failure_message, ",
-            $table,
-            ".created_at, ",
-            $table,
-            ".updated_at, ",
-            $table,
-            ".activated_at, ",
-            $table,
-            ".superseded_at, ",
-            $table,
-            ".failed_at"
+    ($row:literal) => {
+        $crate::rows::columns!(
+            $row: "id", "revision", "state::text", "snapshot::text", "snapshot_digest::text",
+            "capability_snapshot::text", "capability_snapshot_digest::text", "plugin_id::text", "provider::text",
+            "model::text", "vector_space_id::text", "dimension", "created_by_subject_id::text",
+            "activated_by_subject_id::text", "failed_by_subject_id::text", "failure_code::text", "failure_message",
+            "created_at", "updated_at", "activated_at", "superseded_at", "failed_at"
         )
     };
 }
 
 /// The columns of `knowledge_space_profile_heads` in the order in which [`Columns::head`] reads them.
 macro_rules! head_columns {
-    ($table:literal) => {
-        concat!(
-            $table,
-            ".id, ",
-            $table,
-            ".profile_revision_id, ",
-            $table,
-            ".active_revision, ",
-            $table,
-            ".row_version, ",
-            $table,
-            ".created_at, ",
-            $table,
-            ".updated_at"
-        )
+    ($row:literal) => {
+        $crate::rows::columns!($row: "id", "profile_revision_id", "active_revision", "row_version", "created_at", "updated_at")
     };
 }
 
 /// The columns of `knowledge_space_profile_backfills` in the order in which [`Columns::backfill_row`] reads them.
 macro_rules! backfill_columns {
-    ($table:literal) => {
-        concat!(
-            $table,
-            ".id, ",
-            $table,
-            ".tenant_id::text, ",
-            $table,
-            ".knowledge_space_id, ",
-            $table,
-            ".kind::text, ",
-            $table,
-            ".source_manifest_version, ",
-            $table,
-            ".source_snapshot::text, ",
-            $table,
-            ".source_snapshot_digest::text, ",
-            $table,
-            ".run_state::text, ",
-            $table,
-            ".execution_attempts, ",
-            $table,
-            ".max_execution_attempts, ",
-            $table,
-            ".worker_id::text, ",
-            $table,
-            ".lease_token, ",
-            $table,
-            ".lease_expires_at, ",
-            $table,
-            ".heartbeat_at, ",
-            $table,
-            ".due_at, ",
-            $table,
-            ".retry_code::text, ",
-            $table,
-            ".retry_message, ",
-            $table,
-            ".last_error_code::text, ",
-            $table,
-            ".last_error_message, ",
-            $table,
-            ".row_version, ",
-            $table,
-            ".created_at, ",
-            $table,
-            ".updated_at, ",
-            $table,
-            ".completed_at"
+    ($row:literal) => {
+        $crate::rows::columns!(
+            $row: "id", "tenant_id::text", "knowledge_space_id", "kind::text", "source_manifest_version",
+            "source_snapshot::text", "source_snapshot_digest::text", "run_state::text", "execution_attempts",
+            "max_execution_attempts", "worker_id::text", "lease_token", "lease_expires_at", "heartbeat_at", "due_at",
+            "retry_code::text", "retry_message", "last_error_code::text", "last_error_message", "row_version",
+            "created_at", "updated_at", "completed_at"
         )
     };
 }
 
-pub(crate) use {backfill_columns, head_columns, manifest_columns, revision_columns, space_columns};
+pub(crate) use {backfill_columns, columns, head_columns, manifest_columns, revision_columns, space_columns};
 
 /// A row's value, unless its columns hold what they cannot: then a sentence that says so.
 pub(crate) fn readable<T>(read: Result<T, StoreError>) -> Result<Result<T, String>, StoreError> {
@@ -281,6 +172,16 @@ impl<'r> Columns<'r> {
         Ok(id)
     }
 
+    /// A UUID that the other service may keep as text.
+    fn uuid(&mut self, column: &str) -> Result<Uuid, StoreError> {
+        self.parsed(column)
+    }
+
+    fn optional_uuid(&mut self, column: &str) -> Result<Option<Uuid>, StoreError> {
+        let text: Option<&str> = self.value(column)?;
+        text.map(|text| text.parse().map_err(|error| self.unexpected(column, error))).transpose()
+    }
+
     /// A space's two columns.
     pub(crate) fn space(&mut self) -> Result<Space, StoreError> {
         let tenant = self.parsed::<TenantId>("tenant_id")?;
@@ -296,14 +197,18 @@ impl<'r> Columns<'r> {
             space,
             name: self.value("name")?,
             lifecycle_state: self.value("lifecycle_state")?,
-            deletion_job: self.value("deletion_job_id")?,
+            deletion_job: self.optional_uuid("deletion_job_id")?,
             created_at: self.time("created_at")?,
             updated_at: self.time("updated_at")?,
         })
     }
 
     pub(crate) fn manifest_row(&mut self) -> Result<ManifestRow, StoreError> {
-        let id = self.row_of("knowledge_space_manifests")?;
+        self.table = "knowledge_space_manifests";
+        self.id = None;
+        // The other service's ids of manifests may be texts.
+        let id: Uuid = self.uuid("id")?;
+        self.id = Some(id);
         Ok(ManifestRow {
             id: id.into(),
             version: self.number("manifest_version")?,

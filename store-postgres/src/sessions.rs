@@ -93,7 +93,7 @@ impl Sessions {
     /// A connection for a task of its own. It does not come back to the pool, and with it goes whatever the task
     /// left open when its caller went away.
     pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        let mut connection = self.pool.acquire().await.map_err(|error| store_error(&error))?;
+        let mut connection = self.acquire().await.map_err(|error| store_error(&error))?;
         connection.close_on_drop();
         Ok(connection)
     }
@@ -122,7 +122,7 @@ impl Sessions {
         if self.conduct.is_pooled_outside || calls.len() != 1 {
             return self.apply_in_transaction(calls).await;
         }
-        let mut connection = match self.pool.acquire().await {
+        let mut connection = match self.acquire().await {
             Ok(connection) => connection,
             // Nothing was sent: the registry may begin again.
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
@@ -140,24 +140,15 @@ impl Sessions {
     }
 
     async fn apply_in_transaction(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
-        let mut transaction = match Transaction::begin(&self.pool, &self.write).await {
+        let mut transaction = match self.begin(&self.write).await {
             Ok(transaction) => transaction,
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
             Err(error) => return Err(store_error(&error)),
         };
-        for call in calls {
-            let answer = match call.run(transaction.connection(), !self.conduct.is_pooled_outside).await {
-                Ok(rows) => match holds(&rows) {
-                    Ok(true) => continue,
-                    Ok(false) => Ok(Applied::Stale),
-                    Err(error) => Err(error),
-                },
-                // A transaction that was not committed has written nothing.
-                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
-                Err(error) => refused_write(&error),
-            };
+        let ended = self.steps(transaction.connection(), calls).await;
+        if !matches!(ended, Ok(Applied::Done)) {
             transaction.roll_back().await;
-            return answer;
+            return ended;
         }
         match transaction.commit().await {
             Ok(()) => Ok(Applied::Done),
@@ -166,18 +157,31 @@ impl Sessions {
         }
     }
 
+    async fn steps(&self, connection: &mut PgConnection, calls: Vec<Call>) -> Result<Applied, StoreError> {
+        for call in calls {
+            match call.run(connection, !self.conduct.is_pooled_outside).await {
+                Ok(rows) if holds(&rows)? => {}
+                Ok(_) => return Ok(Applied::Stale),
+                // What was not committed is not written.
+                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
+                Err(error) => return refused_write(&error),
+            }
+        }
+        Ok(Applied::Done)
+    }
+
     /// A transaction that reads, all as of one moment.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
-        let transaction = Transaction::begin(&self.pool, &self.read).await?;
+        let transaction = self.begin(&self.read).await?;
         Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
     }
 
     async fn once(&self, call: Call) -> Result<Vec<PgRow>, sqlx::Error> {
         if !self.conduct.is_pooled_outside {
-            let mut connection = self.pool.acquire().await?;
+            let mut connection = self.acquire().await?;
             return call.run(&mut connection, true).await;
         }
-        let mut transaction = Transaction::begin(&self.pool, &self.write).await?;
+        let mut transaction = self.begin(&self.write).await?;
         match call.run(transaction.connection(), false).await {
             Ok(rows) => {
                 transaction.commit().await?;
@@ -190,6 +194,29 @@ impl Sessions {
                 Err(error)
             }
         }
+    }
+
+    async fn begin(&self, how: &Arc<str>) -> Result<Transaction, sqlx::Error> {
+        Transaction::begin(self.acquire().await?, how).await
+    }
+
+    async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+        match self.pool.acquire().await {
+            Err(sqlx::Error::PoolTimedOut) => Err(self.why_none_came().await),
+            acquired => acquired,
+        }
+    }
+
+    /// Why the pool had no connection in time. It says the same of a server that lets nobody in; then that is asked.
+    async fn why_none_came(&self) -> sqlx::Error {
+        if self.pool.size() < self.pool.options().get_max_connections() {
+            let connect = self.pool.connect_options();
+            let attempt = PgConnection::connect_with(&connect);
+            if let Ok(Err(why)) = tokio::time::timeout(self.conduct.acquire_timeout, attempt).await {
+                return why;
+            }
+        }
+        sqlx::Error::PoolTimedOut
     }
 }
 

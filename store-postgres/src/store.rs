@@ -136,6 +136,10 @@ impl Store for PostgresStore {
         audit::page(&self.sessions, after, limit).await
     }
 
+    async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {
+        audit::of_space(&self.sessions, space).await
+    }
+
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
         schema::differences(&mut *self.sessions.connection().await?).await
     }

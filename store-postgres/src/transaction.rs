@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Postgres};
 
 /// A transaction on a pool's connection. One that is dropped before its end takes the connection with it, and the
@@ -19,9 +19,9 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     /// Begins one with a statement of ours, or several.
-    pub(crate) async fn begin(pool: &PgPool, statement: &Arc<str>) -> Result<Self, sqlx::Error> {
-        let mut transaction = Self { connection: pool.acquire().await?, is_open: true };
-        transaction.run(AssertSqlSafe(Arc::clone(statement))).await?;
+    pub(crate) async fn begin(connection: PoolConnection<Postgres>, how: &Arc<str>) -> Result<Self, sqlx::Error> {
+        let mut transaction = Self { connection, is_open: true };
+        transaction.run(AssertSqlSafe(Arc::clone(how))).await?;
         Ok(transaction)
     }
 

@@ -1,4 +1,4 @@
-//! Everything that belongs to a space, for the audit.
+//! Everything that belongs to a space, for the audit and for a copy.
 
 use rusqlite::{Connection, params};
 use space_profiles_core::{BackfillRow, Kind, PageLimit, RevisionRow, Space, SpaceContent};
@@ -16,6 +16,11 @@ pub(crate) fn page(
     let transaction = connection.transaction()?;
     let spaces = owners(&transaction, after, limit)?;
     spaces.into_iter().map(|space| content(&transaction, space)).collect()
+}
+
+pub(crate) fn space(connection: &mut Connection, space: Space) -> Result<SpaceContent, JobError> {
+    let transaction = connection.transaction()?;
+    content(&transaction, space)
 }
 
 /// Spaces that any table speaks of. Each leg walks its own index and stops at the limit.

@@ -159,6 +159,11 @@ impl Store for SqliteStore {
         self.thread.call(move |connection| audit::page(connection, after.as_ref(), limit)).await
     }
 
+    async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {
+        let space = space.clone();
+        self.thread.call(move |connection| audit::space(connection, space)).await
+    }
+
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
         self.thread.call(schema::differences).await
     }

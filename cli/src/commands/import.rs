@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use space_profiles_core::decide::Imported;
 use space_profiles_core::json::Limits;
-use space_profiles_core::{Error, ImportLine, Issue, Kind, Space};
+use space_profiles_core::{Error, ImportLine, Issue, Kind, Refusal, Space};
 use space_profiles_worker::Stop;
 
 use super::interrupt::stop_on_signal;
@@ -76,6 +76,8 @@ async fn import_line(store: &Opened, line: &Line, found: &mut ImportedFile) -> R
             Imported::Added | Imported::Replaced => found.imported += 1,
             Imported::Unchanged => found.unchanged += 1,
         },
+        // Every line would be refused.
+        Err(error @ Error::Refused(Refusal::ForeignTables)) => return Err(error.into()),
         Err(Error::Refused(refusal)) => found.failed.push(FailedDocument {
             // It concerns the space, so no scope can be named.
             scope: None,
@@ -97,4 +99,39 @@ fn unreadable(number: u64, issues: Vec<Issue>) -> FailedDocument {
         None => ("JSON_INVALID", "the line cannot be read".to_owned()),
     };
     FailedDocument { scope: None, line: Some(number), code: code.to_owned(), message, issues }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use space_profiles_core::memory::MemoryStore;
+    use space_profiles_core::{Clock, Neighbour, Timestamp};
+
+    use super::*;
+
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_micros(1_784_030_400_000_000)
+        }
+    }
+
+    #[tokio::test]
+    async fn an_import_into_somebody_elses_tables_is_refused_as_a_whole() {
+        let store = MemoryStore::new(Arc::new(Noon));
+        store.content().neighbour = Neighbour { owns_spaces: true, ..Neighbour::default() };
+        let opened = Opened::new(Arc::new(store), async {});
+        let line = Line {
+            number: 1,
+            bytes: br#"{"tenantId": "acme", "knowledgeSpaceId": "018f0d60-7a49-7cc2-9c1b-5b36f18f3a40",
+                "manifestVersion": 1, "metadata": {}}"#
+                .to_vec(),
+        };
+        let mut found = ImportedFile::default();
+        let failure = import_line(&opened, &line, &mut found).await.unwrap_err();
+        assert_eq!((failure.code(), failure.exit_code()), ("STORE_FOREIGN_TABLES", 5));
+        assert!(found.failed.is_empty() && found.spaces.is_empty());
+    }
 }

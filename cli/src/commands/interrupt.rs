@@ -15,9 +15,7 @@ pub(super) fn stop_on_signal(output: Output) -> Stop {
             signals.next().await;
             on_signal.request();
             if !output.is_json {
-                eprintln!(
-                    "interrupted: finishing what is under way, handing back the rest; once more quits at once"
-                );
+                eprintln!("interrupted: finishing what is under way, leaving the rest; once more quits at once");
             }
             signals.next().await;
             std::process::exit(130);

@@ -4,6 +4,7 @@ mod adopt;
 mod audit;
 mod backfill;
 mod completions;
+mod copy;
 mod discovery;
 mod history;
 mod import;
@@ -87,6 +88,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Ending, Failure> {
         Command::Backfill(command) => {
             on_store(url, async |store| backfill::run(store, command, output).await).await
         }
+        Command::Copy { from, to } => copy::run(&from, &to, output).await,
         Command::Audit => on_store(url, async |store| audit::run(store, output).await).await,
     }
 }
@@ -96,7 +98,7 @@ async fn on_store(
     url: &str,
     work: impl AsyncFnOnce(&Opened) -> Result<Ending, Failure>,
 ) -> Result<Ending, Failure> {
-    let store = store::open(url)?;
+    let store = store::open(&store::locate(url)?).await?;
     let ending = work(&store).await;
     store.close().await;
     ending

@@ -56,13 +56,16 @@ fn failure(item: &FailedDocument) -> String {
     let place = match (&item.scope, item.line) {
         (Some(scope), _) => plain(scope),
         (None, Some(line)) => format!("line {line}"),
-        (None, None) => "somewhere".to_owned(),
+        // The message says where.
+        (None, None) => String::new(),
     };
     let why = match item.issues.as_slice() {
         [] => item.message.clone(),
         issues => issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
     };
-    format!("{}  {}\n{}", place.bold(), item.code.red(), indented(&why))
+    let code = item.code.red();
+    let title = if place.is_empty() { code.to_string() } else { format!("{}  {code}", place.bold()) };
+    format!("{title}\n{}", indented(&why))
 }
 
 /// Backfills, one a line, and below it what there is to say of it.

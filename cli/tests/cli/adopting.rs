@@ -149,7 +149,7 @@ fn the_catalog_can_come_from_standard_input() {
 }
 
 /// Many spaces, so that there is time to interrupt.
-fn many_spaces(bench: &Bench, count: usize) -> String {
+pub(crate) fn many_spaces(bench: &Bench, count: usize) -> String {
     let example = std::fs::read_to_string(example("manifests.ndjson")).unwrap();
     let line: Value = serde_json::from_str(example.lines().next().unwrap()).unwrap();
     let lines: Vec<String> = (0..count)
@@ -196,7 +196,7 @@ fn g5_17_an_interrupted_adoption_hands_back_its_leases_and_is_continued() {
 }
 
 #[cfg(unix)]
-fn send(signal: &str, child: &std::process::Child) {
+pub(crate) fn send(signal: &str, child: &std::process::Child) {
     let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }

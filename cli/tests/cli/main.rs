@@ -10,6 +10,7 @@
 mod adopting;
 mod bench;
 mod broken_stores;
+mod copying;
 mod edges;
 mod lifecycle;
 mod offline;

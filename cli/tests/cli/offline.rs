@@ -74,7 +74,7 @@ fn wrong_usage_exits_2() {
         &["activate", "acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40/embedding", "1", "--expect", "some"],
         &["log", "acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40/embedding", "--limit", "1001"],
         &["--store", "mysql://localhost/db", "audit"],
-        &["--store", "postgres://user:s3cret@localhost/db", "audit"],
+        &["--store", "postgres://user:s3cret@localhost/db?sslmod=require", "audit"],
         &["backfill", "retry"],
         &["backfill", "retry", "acme/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40/embedding", "--code", "X"],
     ] {

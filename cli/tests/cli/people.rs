@@ -3,7 +3,7 @@
 use crate::bench::{Bench, EMBEDDING, SPACE, embedding, example};
 
 /// Compares with the stored snapshot; times, ids and digests differ from run to run.
-fn assert_shown(name: &str, shown: &str) {
+pub(crate) fn assert_shown(name: &str, shown: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
@@ -85,7 +85,9 @@ fn help() {
     let bench = Bench::new();
     assert_shown("help", &bench.run(&["--help"]).shown());
     assert_shown("help_propose", &bench.run(&["propose", "--help"]).shown());
-    for command in ["validate", "adopt", "activate", "restore", "audit", "log", "diff", "import", "completions"] {
+    for command in
+        ["validate", "adopt", "activate", "restore", "audit", "log", "diff", "import", "copy", "completions"]
+    {
         let answer = bench.run(&[command, "--help"]);
         assert!(answer.stdout.contains("Example"), "`{command} --help` has no example");
     }

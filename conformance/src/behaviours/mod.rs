@@ -6,6 +6,7 @@
 pub mod activating;
 pub mod auditing;
 pub mod claiming;
+pub mod copying;
 pub mod discovering;
 pub mod lost_commits;
 pub mod proposing;
@@ -206,5 +207,16 @@ suite! {
         a_history_without_a_head_is_found,
         damage_in_the_ledger_is_found,
         times_out_of_order_between_rows_are_only_warnings,
+    }
+    copying {
+        a_store_is_copied_there_and_back_to_the_last_column,
+        a_running_backfill_arrives_queued_with_its_attempt_refunded,
+        a_row_digested_in_the_legacy_key_order_keeps_its_digest,
+        a_copied_space_must_be_new,
+        a_copied_scope_must_be_empty_and_have_a_space,
+        an_id_that_is_taken_elsewhere_leaves_nothing_behind,
+        what_differs_stays_as_it_is_and_the_rest_is_copied,
+        a_space_that_nobody_knows_has_no_content,
+        of_many_that_copy_a_scope_exactly_one_writes_it,
     }
 }

@@ -1,4 +1,4 @@
-use super::checks::{head_is_at, head_is_valid, head_move, writable};
+use super::checks::{head_is_at, head_is_valid, head_move, heads_move_here, writable};
 use super::{Decided, Decision, Doubt};
 use crate::change::{Activate, Change};
 use crate::head::ActiveProfile;
@@ -43,9 +43,10 @@ pub struct ActivateAll {
 ///
 /// # Errors
 ///
-/// `REVISION_NOT_FOUND`, `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `HEAD_CONFLICT`, `HEAD_INVALID`,
-/// `NOT_CANDIDATE`, `SNAPSHOT_CORRUPT`, `REVISION_CONFLICT`, `NUMBER_EXHAUSTED`, in this order.
+/// `MANAGED_ELSEWHERE`, `REVISION_NOT_FOUND`, `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `HEAD_CONFLICT`,
+/// `HEAD_INVALID`, `NOT_CANDIDATE`, `SNAPSHOT_CORRUPT`, `REVISION_CONFLICT`, `NUMBER_EXHAUSTED`, in this order.
 pub fn activate(state: &ScopeState, command: &Activation, doubt: Doubt) -> Decided<ActiveProfile> {
+    heads_move_here(state.neighbour)?;
     let row = found(state, &command.target)?;
     if is_replay(state, row, &command.target, doubt) {
         return replayed(state, row).map(Decision::Replayed);
@@ -58,9 +59,10 @@ pub fn activate(state: &ScopeState, command: &Activation, doubt: Doubt) -> Decid
 ///
 /// # Errors
 ///
-/// As [`activate`], naming the kind; embedding is checked first.
+/// `MANAGED_ELSEWHERE`; then as [`activate`], naming the kind; embedding is checked first.
 pub fn activate_all(states: [&ScopeState; 2], command: &ActivateAll, doubt: Doubt) -> Decided<[ActiveProfile; 2]> {
     let [embedding, retrieval] = states;
+    heads_move_here(embedding.neighbour)?;
     let first = of_kind(command.embedding, &command.by);
     let second = of_kind(command.retrieval, &command.by);
     if let (Some(one), Some(two)) = (&embedding.revision, &retrieval.revision)

@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use crate::revision::{Revision, RevisionStatus};
 use crate::snapshot::{Capability, Snapshot, VectorSpaceId};
 use crate::space::SpaceRow;
-use crate::state::ScopeState;
+use crate::state::{Neighbour, ScopeState};
 use crate::time::Timestamp;
 
 pub(super) fn writable(space: Option<&SpaceRow>) -> Result<(), Refusal> {
@@ -20,6 +20,22 @@ pub(super) fn writable(space: Option<&SpaceRow>) -> Result<(), Refusal> {
         lifecycle_state: space.lifecycle_state.clone(),
         has_deletion_job: space.deletion_job.is_some(),
     })
+}
+
+/// Heads that another service moves together with its indexes are not moved past it.
+pub(super) fn heads_move_here(neighbour: Neighbour) -> Result<(), Refusal> {
+    if neighbour.moves_heads { Err(Refusal::ManagedElsewhere) } else { Ok(()) }
+}
+
+/// What another service reads must have the digest that it computes.
+pub(super) fn is_readable_by(neighbour: Neighbour, capability: &Capability) -> Result<(), Refusal> {
+    let keys = if neighbour.reads_rows { capability.keys_out_of_order() } else { None };
+    keys.map_or(Ok(()), |keys| Err(Refusal::CapabilityKeyOrder(keys)))
+}
+
+/// Spaces and manifests that another service keeps are made and deleted there.
+pub(super) fn spaces_are_ours(neighbour: Neighbour) -> Result<(), Refusal> {
+    if neighbour.owns_spaces { Err(Refusal::ForeignTables) } else { Ok(()) }
 }
 
 /// A scope without revisions whose manifest holds a profile is to be adopted first.

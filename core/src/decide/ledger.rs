@@ -1,4 +1,4 @@
-use super::checks::writable;
+use super::checks::{is_readable_by, writable};
 use super::{Decided, Decision, Doubt};
 use crate::backfill::{BACKFILL_SUBJECT, Backfill, BackfillState, BackfillStatus, Fence, LegacySource};
 use crate::change::{BackfillGuard, Change, Install, WriteBackfill};
@@ -12,7 +12,7 @@ use crate::revision::{Activation, Failure, Revision, RevisionRow, RevisionState,
 use crate::scope::{Kind, Scope, Space};
 use crate::snapshot::{self, Capability, CapabilityContent, Snapshot};
 use crate::space::{LegacyProfile, ManifestRow};
-use crate::state::LedgerState;
+use crate::state::{LedgerState, Neighbour};
 use crate::store::{DiscoveryPage, DiscoverySpace};
 use crate::time::{Lease, Span, Timestamp};
 
@@ -282,7 +282,8 @@ fn installation(state: &LedgerState, backfill: &Backfill, command: &Complete<'_>
     if let Err(message) = source_is_unchanged(manifest, &backfill.source, kind) {
         return Verdict::fail(SOURCE_CHANGED, message);
     }
-    let (snapshot, capability) = match legacy_profile(kind, &backfill.source.snapshot, command.capability) {
+    let legacy = legacy_profile(kind, &backfill.source.snapshot, command.capability, state.neighbour);
+    let (snapshot, capability) = match legacy {
         Ok(valid) => valid,
         Err(issues) => return Verdict::fail(LEGACY_PROFILE_INVALID, listed_errors(&issues)),
     };
@@ -341,7 +342,12 @@ fn source_is_unchanged(manifest: &ManifestRow, source: &LegacySource, kind: Kind
 }
 
 /// A legacy profile and its capability, valid and valid for each other, with the observed dimension.
-fn legacy_profile(kind: Kind, source: &str, capability: &[u8]) -> Result<(Snapshot, Capability), Vec<Issue>> {
+fn legacy_profile(
+    kind: Kind,
+    source: &str,
+    capability: &[u8],
+    neighbour: Neighbour,
+) -> Result<(Snapshot, Capability), Vec<Issue>> {
     let parsed = (snapshot::parse_legacy(kind, source.as_bytes()), Capability::parse(capability));
     let (snapshot, capability) = match parsed {
         (Ok(snapshot), Ok(capability)) => (snapshot, capability),
@@ -373,6 +379,14 @@ fn legacy_profile(kind: Kind, source: &str, capability: &[u8]) -> Result<(Snapsh
             None
         }
     };
+    if let Err(Refusal::CapabilityKeyOrder(keys)) = is_readable_by(neighbour, &capability) {
+        issues.push(Issue {
+            document: DocumentKind::Capability,
+            pointer: Pointer::root(),
+            code: IssueCode::CapabilityKeyOrder,
+            message: keys.to_string(),
+        });
+    }
     if !snapshot.has_derived_vector_space(&capability) {
         let message = "expected the vector space id of version 1 or 2 for this model, found another";
         issues.push(issue(DocumentKind::Snapshot, "vectorSpaceId", IssueCode::VectorSpaceUnproven, message));

@@ -5,6 +5,7 @@
 
 mod activate;
 mod checks;
+mod copy;
 mod fail;
 mod ledger;
 mod propose;
@@ -13,6 +14,7 @@ mod space;
 
 pub use activate::{ActivateAll, Activation, Target, activate, activate_all};
 pub(crate) use checks::head_is_valid;
+pub use copy::{Copied, Departing, copy_scope, copy_space, departing};
 pub use fail::{Fail, fail};
 pub use ledger::{
     Complete, Completed, Discovered, FailBackfill, LEGACY_PROFILE_INVALID, Settled, SkipReason, Skipped, complete,

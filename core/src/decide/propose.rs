@@ -1,6 +1,6 @@
 use super::checks::{
-    adopted, changes_something, head_is_at, head_is_valid, head_move, is_work_of, next_number, no_candidate,
-    vector_space, writable,
+    adopted, changes_something, head_is_at, head_is_valid, head_move, heads_move_here, is_readable_by, is_work_of,
+    next_number, no_candidate, vector_space, writable,
 };
 use super::{Decided, Decision, Doubt};
 use crate::change::{Append, Change, Publish};
@@ -92,9 +92,11 @@ impl Proposed {
 ///
 /// # Errors
 ///
-/// `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `ADOPTION_PENDING`, `CANDIDATE_EXISTS`, `REVISION_CONFLICT`,
-/// `VECTOR_SPACE_REUSED`, `VECTOR_SPACE_UNPROVEN`, `NO_CHANGE`, in this order.
+/// `CAPABILITY_KEY_ORDER`, `REVISION_ID_TAKEN`, `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `ADOPTION_PENDING`,
+/// `CANDIDATE_EXISTS`, `REVISION_CONFLICT`, `VECTOR_SPACE_REUSED`, `VECTOR_SPACE_UNPROVEN`, `NO_CHANGE`, in this
+/// order.
 pub fn propose(state: &ScopeState, proposed: &Proposed) -> Decided<Revision> {
+    is_readable_by(state.neighbour, &proposed.capability)?;
     if let Some(revision) = proposed.replay(state) {
         return Ok(Decision::Replayed(revision));
     }
@@ -113,11 +115,13 @@ pub fn propose(state: &ScopeState, proposed: &Proposed) -> Decided<Revision> {
 ///
 /// # Errors
 ///
-/// `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `ADOPTION_PENDING`, `HEAD_CONFLICT`, `HEAD_INVALID`,
-/// `CANDIDATE_EXISTS`, `REVISION_CONFLICT`, `VECTOR_SPACE_REUSED`, `VECTOR_SPACE_UNPROVEN`, `NO_CHANGE`,
-/// `NUMBER_EXHAUSTED`, in this order.
+/// `MANAGED_ELSEWHERE`, `CAPABILITY_KEY_ORDER`, `REVISION_ID_TAKEN`, `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`,
+/// `ADOPTION_PENDING`, `HEAD_CONFLICT`, `HEAD_INVALID`, `CANDIDATE_EXISTS`, `REVISION_CONFLICT`,
+/// `VECTOR_SPACE_REUSED`, `VECTOR_SPACE_UNPROVEN`, `NO_CHANGE`, `NUMBER_EXHAUSTED`, in this order.
 pub fn publish(state: &ScopeState, publication: &Publication, doubt: Doubt) -> Decided<ActiveProfile> {
     let proposed = &publication.proposed;
+    heads_move_here(state.neighbour)?;
+    is_readable_by(state.neighbour, &proposed.capability)?;
     if let Some(profile) = replayed_publication(state, publication, doubt) {
         return Ok(Decision::Replayed(profile));
     }

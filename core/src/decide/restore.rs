@@ -1,4 +1,6 @@
-use super::checks::{head_is_at, head_is_valid, head_move, next_number, no_candidate, writable};
+use super::checks::{
+    head_is_at, head_is_valid, head_move, heads_move_here, is_readable_by, next_number, no_candidate, writable,
+};
 use super::{Decided, Decision, Doubt};
 use crate::change::{Change, Publish};
 use crate::head::ActiveProfile;
@@ -28,9 +30,11 @@ pub struct Restore {
 ///
 /// # Errors
 ///
-/// `REVISION_NOT_FOUND`, `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `HEAD_CONFLICT`, `HEAD_INVALID`,
-/// `NOT_RESTORABLE`, `SNAPSHOT_CORRUPT`, `NO_CHANGE`, `CANDIDATE_EXISTS`, `NUMBER_EXHAUSTED`, in this order.
+/// `MANAGED_ELSEWHERE`, `REVISION_NOT_FOUND`, `SPACE_NOT_FOUND`, `SPACE_NOT_WRITABLE`, `HEAD_CONFLICT`,
+/// `HEAD_INVALID`, `NOT_RESTORABLE`, `SNAPSHOT_CORRUPT`, `CAPABILITY_KEY_ORDER`, `NO_CHANGE`, `CANDIDATE_EXISTS`,
+/// `NUMBER_EXHAUSTED`, in this order.
 pub fn restore(state: &ScopeState, command: &Restore, doubt: Doubt) -> Decided<ActiveProfile> {
+    heads_move_here(state.neighbour)?;
     let row = state.revision.as_ref().ok_or(Refusal::RevisionNotFound(command.revision))?;
     if let Some(profile) = replayed(state, row, command, doubt) {
         return Ok(Decision::Replayed(profile));
@@ -42,6 +46,7 @@ pub fn restore(state: &ScopeState, command: &Restore, doubt: Doubt) -> Decided<A
         return Err(Refusal::NotRestorable { revision: row.revision, state: row.status });
     }
     let old = row.verify(&state.scope)?;
+    is_readable_by(state.neighbour, &old.capability)?;
     if row.status == RevisionStatus::Active {
         return Err(Refusal::NoChange(row.revision));
     }

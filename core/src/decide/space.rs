@@ -1,4 +1,4 @@
-use super::checks::writable;
+use super::checks::{spaces_are_ours, writable};
 use super::{Decided, Decision, Doubt};
 use crate::change::{Change, PutManifest};
 use crate::identifiers::ManifestId;
@@ -24,8 +24,9 @@ pub enum Imported {
 ///
 /// # Errors
 ///
-/// `SPACE_EXISTS`.
+/// `STORE_FOREIGN_TABLES`, `SPACE_EXISTS`, in this order.
 pub fn add_space(state: &SpaceState, space: &Space, name: Option<&str>) -> Decided<SpaceRow> {
+    spaces_are_ours(state.neighbour)?;
     if let Some(row) = &state.space {
         if name.is_none_or(|name| name == row.name) {
             return Ok(Decision::Replayed(row.clone()));
@@ -51,10 +52,13 @@ fn new_space(space: &Space, name: Option<&str>, now: Timestamp) -> SpaceRow {
 ///
 /// # Errors
 ///
-/// `SPACE_NOT_FOUND`.
+/// `SPACE_NOT_FOUND`, `STORE_FOREIGN_TABLES`, in this order.
 pub fn delete_space(state: &SpaceState, space: &Space, doubt: Doubt) -> Decided<()> {
     match (&state.space, doubt) {
-        (Some(_), _) => Ok(Decision::change(Change::DeleteSpace(space.clone()), ())),
+        (Some(_), _) => {
+            spaces_are_ours(state.neighbour)?;
+            Ok(Decision::change(Change::DeleteSpace(space.clone()), ()))
+        }
         (None, Doubt::LostCommit) => Ok(Decision::Replayed(())),
         (None, Doubt::None) => Err(Refusal::SpaceNotFound),
     }
@@ -64,8 +68,9 @@ pub fn delete_space(state: &SpaceState, space: &Space, doubt: Doubt) -> Decided<
 ///
 /// # Errors
 ///
-/// `SPACE_NOT_WRITABLE`, `MANIFEST_CONFLICT`, in this order.
+/// `STORE_FOREIGN_TABLES`, `SPACE_NOT_WRITABLE`, `MANIFEST_CONFLICT`, in this order.
 pub fn import(state: &SpaceState, line: &ImportLine, fresh_id: ManifestId) -> Decided<Imported> {
+    spaces_are_ours(state.neighbour)?;
     if state.space.is_some() {
         writable(state.space.as_ref())?;
     }

@@ -123,6 +123,18 @@ impl<'a> Document<'a> {
         members.get(found).map(|entry| &entry.node)
     }
 
+    /// Every two keys that follow each other in an object, in canonical order.
+    pub(crate) fn neighbouring_keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        let nodes = std::iter::once(&self.root).chain(self.entries.iter().map(|entry| &entry.node));
+        let objects = nodes.filter_map(|node| match node {
+            Node::Object(range) => Some(self.children(range)),
+            _ => None,
+        });
+        objects.flat_map(|members| {
+            members.iter().zip(members.iter().skip(1)).map(|(one, next)| (one.key.as_ref(), next.key.as_ref()))
+        })
+    }
+
     /// Whether the text is an object.
     pub fn is_object(&self) -> bool {
         matches!(self.root, Node::Object(_))

@@ -9,6 +9,7 @@
 //! the first locks the space's row, the second, with a snapshot of its own, looks.
 
 mod backfills;
+mod copying;
 mod revisions;
 mod spaces;
 
@@ -18,7 +19,7 @@ use crate::sessions::Sessions;
 use crate::statement::Statement;
 
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
-    [revisions::STATEMENTS, spaces::STATEMENTS, backfills::STATEMENTS].into_iter().flatten()
+    [revisions::STATEMENTS, spaces::STATEMENTS, backfills::STATEMENTS, copying::STATEMENTS].into_iter().flatten()
 }
 
 pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applied, StoreError> {
@@ -32,6 +33,8 @@ pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applie
         Change::DeleteSpace(space) => vec![spaces::delete(space)],
         Change::Backfill(write) => vec![backfills::write(write)],
         Change::Install(install) => backfills::install(install),
+        Change::CopySpace(copy) => vec![copying::space(copy)],
+        Change::CopyScope(copy) => copying::scope(copy),
     };
     sessions.apply(calls).await
 }

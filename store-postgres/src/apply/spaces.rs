@@ -1,6 +1,6 @@
 //! Writing spaces and manifests. Only where both tables are ours: decisions see to that.
 
-use space_profiles_core::{PutManifest, Space, SpaceRow};
+use space_profiles_core::{ManifestRow, PutManifest, Space, SpaceRow};
 
 use crate::load::integer;
 use crate::statement::{Call, statements};
@@ -139,6 +139,18 @@ pub(super) fn add(row: &SpaceRow) -> Call {
     with_space(Call::of(ADD), row)
 }
 
+pub(super) fn add_with_manifest(row: &SpaceRow, manifest: &ManifestRow) -> Call {
+    with_manifest(with_space(Call::of(ADD_WITH_MANIFEST), row), manifest)
+}
+
+fn with_manifest(call: Call, manifest: &ManifestRow) -> Call {
+    call.with(manifest.id.as_uuid())
+        .with(integer(manifest.version.get()))
+        .with(manifest.metadata.as_str())
+        .with(Moment(manifest.created_at))
+        .with(Moment(manifest.updated_at))
+}
+
 fn with_space(call: Call, row: &SpaceRow) -> Call {
     call.with(row.space.tenant.as_str())
         .with(row.space.id.as_uuid())
@@ -151,20 +163,13 @@ fn with_space(call: Call, row: &SpaceRow) -> Call {
 
 pub(super) fn put_manifest(put: &PutManifest) -> Call {
     let of_space = |statement| Call::of(statement).with(put.space.tenant.as_str()).with(put.space.id.as_uuid());
-    let with_manifest = |call: Call| {
-        call.with(put.to.id.as_uuid())
-            .with(integer(put.to.version.get()))
-            .with(put.to.metadata.as_str())
-            .with(Moment(put.to.created_at))
-            .with(Moment(put.to.updated_at))
-    };
     match (&put.add_space, put.from) {
         // No manifest is there without its space: a foreign key sees to it.
-        (Some(row), _) => with_manifest(with_space(Call::of(ADD_WITH_MANIFEST), row)),
-        (None, None) => with_manifest(of_space(PUT_FIRST_MANIFEST)).with(put.rename.as_deref()),
-        (None, Some(from)) => {
-            with_manifest(of_space(REPLACE_MANIFEST)).with(put.rename.as_deref()).with(integer(from.get()))
-        }
+        (Some(row), _) => add_with_manifest(row, &put.to),
+        (None, None) => with_manifest(of_space(PUT_FIRST_MANIFEST), &put.to).with(put.rename.as_deref()),
+        (None, Some(from)) => with_manifest(of_space(REPLACE_MANIFEST), &put.to)
+            .with(put.rename.as_deref())
+            .with(integer(from.get())),
     }
 }
 

@@ -41,7 +41,10 @@ SELECT
   CASE c.contype WHEN 'f' THEN 'foreign key' ELSE 'constraint' END,
   CASE c.contype WHEN 'f' THEN n.definition ELSE c.conname::text END,
   n.definition,
-  CASE WHEN c.convalidated THEN '' ELSE 'not validated' END
+  CASE
+    WHEN c.convalidated THEN ''
+    ELSE format('not validated; run ALTER TABLE %I VALIDATE CONSTRAINT %I', t.relname, c.conname)
+  END
 FROM "tables" t
 JOIN pg_constraint c ON c.conrelid = t.oid AND c.contype NOT IN ('n', 't')
 CROSS JOIN LATERAL (
@@ -54,7 +57,10 @@ SELECT
   'index',
   x.relname::text,
   replace(pg_get_indexdef(x.oid), format(' ON %I.', current_schema()), ' ON '),
-  CASE WHEN i.indisvalid AND i.indisready THEN '' ELSE 'invalid' END
+  CASE
+    WHEN i.indisvalid AND i.indisready THEN ''
+    ELSE format('invalid; run REINDEX INDEX CONCURRENTLY %I', x.relname)
+  END
 FROM "tables" t
 JOIN pg_index i ON i.indrelid = t.oid
 JOIN pg_class x ON x.oid = i.indexrelid
@@ -67,7 +73,12 @@ SELECT
   g.tgname::text,
   pg_get_triggerdef(g.oid, true),
   CASE g.tgenabled
-    WHEN 'O' THEN '' WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'enabled for replicas only' ELSE 'enabled always'
+    WHEN 'O' THEN ''
+    ELSE format(
+      '%s; run ALTER TABLE %I ENABLE TRIGGER %I',
+      CASE g.tgenabled WHEN 'D' THEN 'disabled' WHEN 'R' THEN 'enabled for replicas only' ELSE 'enabled always' END,
+      t.relname, g.tgname
+    )
   END
 FROM "tables" t
 JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal

@@ -25,8 +25,19 @@ use history::History;
 use migrations::MIGRATIONS;
 use session::Session;
 
+use crate::error::store_error as failed;
+
 /// The table that says which migrations a schema has had.
 pub(crate) const OWN_TABLE: &str = "space_profiles_migrations";
+
+/// A boolean expression: whether `knowledge_spaces` was made by somebody else, and is not ours to change.
+macro_rules! has_foreign_spaces {
+    () => {
+        "(NOT EXISTS (SELECT FROM space_profiles_migrations WHERE name = '0001_spaces' AND made))"
+    };
+}
+
+pub(crate) use has_foreign_spaces;
 
 /// How long a migration waits for others, and how long it makes them wait.
 #[derive(Debug, Clone)]
@@ -118,25 +129,4 @@ fn damaged(differences: &[String]) -> StoreError {
 
 fn listed(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| format!("- {sentence}")).collect::<Vec<_>>().join("\n")
-}
-
-/// What a failed statement means. The texts are the server's and the driver's; neither repeats a password.
-fn failed(error: &sqlx::Error) -> StoreError {
-    let code = match error {
-        sqlx::Error::Database(error) => match error.code().as_deref().unwrap_or_default() {
-            "55P03" | "57014" | "40001" | "40P01" => StoreCode::Busy,
-            "25006" => StoreCode::ReadOnly,
-            "53100" => StoreCode::Full,
-            code if code.starts_with("08") || code.starts_with("57P") || code.starts_with("53") => {
-                StoreCode::Unavailable
-            }
-            code if code.starts_with("28") || code == "3D000" => StoreCode::Unavailable,
-            _ => StoreCode::Schema,
-        },
-        sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
-            StoreCode::Schema
-        }
-        _ => StoreCode::Unavailable,
-    };
-    StoreError::new(code, error.to_string())
 }

@@ -90,36 +90,42 @@ pub(super) async fn reading(connection: &mut PgConnection) -> Result<Transaction
     Ok(reading)
 }
 
-/// The first schema of the search_path, which must be there: the next one is not what was asked for.
+/// The first schema of the search_path, which must be there: the next one is not what was asked for. Only one named
+/// for the user may be missing, since the server's default path begins with it.
 async fn first_schema(connection: &mut PgConnection) -> Result<String, StoreError> {
     let path = value(connection, "SELECT current_setting('search_path')").await?;
-    let schema = value(connection, "SELECT coalesce(current_schema(), '')").await?;
-    let first = first_name(&path);
-    if schema.is_empty() || (first != schema && first != "$user") {
-        let message = format!(
-            "expected the first schema of the search_path `{path}` to exist and to be usable, found that it is not; \
-             create it (CREATE SCHEMA), grant USAGE on it, or choose another one"
-        );
-        return Err(refused(message));
+    let user = value(connection, "SELECT current_user::text").await?;
+    let schema = value(connection, "SELECT coalesce(current_schema()::text, '')").await?;
+    let names = names(&path);
+    let is_own = names.first().is_some_and(|name| name == "$user") && schema == user;
+    let is_first = names.iter().find(|name| *name != "$user") == Some(&schema);
+    if !schema.is_empty() && (is_own || is_first) {
+        return Ok(schema);
     }
-    Ok(schema)
+    Err(refused(format!(
+        "expected the first schema of the search_path `{path}` to exist and to be usable, found that it is not; \
+         create it (CREATE SCHEMA), grant USAGE on it, or choose another one"
+    )))
 }
 
-/// Of a list of identifiers as `SHOW search_path` gives it.
-pub(super) fn first_name(path: &str) -> String {
-    let path = path.trim_start();
-    let Some(quoted) = path.strip_prefix('"') else {
-        return path.split(',').next().unwrap_or_default().trim_end().to_lowercase();
-    };
+/// The names in a list of identifiers as `SHOW search_path` gives it.
+pub(super) fn names(path: &str) -> Vec<String> {
+    let mut names = Vec::new();
     let mut name = String::new();
-    let mut letters = quoted.chars().peekable();
+    let mut is_quoted = false;
+    let mut letters = path.chars().peekable();
     while let Some(letter) = letters.next() {
-        if letter == '"' && letters.next_if_eq(&'"').is_none() {
-            break;
+        match letter {
+            '"' if is_quoted && letters.next_if_eq(&'"').is_some() => name.push('"'),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => names.push(std::mem::take(&mut name)),
+            letter if is_quoted => name.push(letter),
+            letter if letter.is_whitespace() => {}
+            letter => name.extend(letter.to_lowercase()),
         }
-        name.push(letter);
     }
-    name
+    names.push(name);
+    names
 }
 
 /// A pooler that hands out a server connection for each transaction would scatter settings and locks over several,

@@ -56,10 +56,22 @@ struct Database {
 
 impl Database {
     fn empty() -> Self {
+        let database = Self::named();
+        database.cluster.create_database(&database.name);
+        database
+    }
+
+    /// Nobody may be connected to this one.
+    fn copy(&self) -> Self {
+        let database = Self::named();
+        database.cluster.create_database_from(&database.name, &self.name);
+        database
+    }
+
+    fn named() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("schema_{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let cluster = shared();
-        cluster.create_database(&name);
         let options = PgConnectOptions::from_str(&cluster.url(&name)).unwrap();
         Self { cluster, name, options }
     }

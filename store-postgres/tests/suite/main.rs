@@ -12,4 +12,6 @@ mod clients;
 mod conformance;
 mod databases;
 mod failures;
+mod ledger;
+mod plans;
 mod statements;

@@ -6,6 +6,54 @@ use space_profiles_core::{BackfillRow, Install, ManifestRow, Space, Timestamp, W
 use super::{Held, revisions};
 use crate::rows::ScopeKey;
 
+/// Adds a ledger row, unless the scope has one of the same source or the space does not exist.
+pub(crate) fn insert(transaction: &Transaction<'_>, row: &BackfillRow) -> Held {
+    const SQL: &str = "
+        INSERT INTO knowledge_space_profile_backfills (
+          id, tenant_id, knowledge_space_id, kind,
+          source_manifest_version, source_snapshot, source_snapshot_digest,
+          run_state, execution_attempts, max_execution_attempts,
+          worker_id, lease_token, lease_expires_at, heartbeat_at,
+          due_at, retry_code, retry_message, last_error_code, last_error_message,
+          row_version, created_at, updated_at, completed_at
+        )
+        SELECT
+          ?1, tenant_id, id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+          ?21, ?22, ?23
+        FROM knowledge_spaces
+        WHERE tenant_id = ?2 AND id = ?3
+        ON CONFLICT (tenant_id, knowledge_space_id, kind, source_manifest_version, source_snapshot_digest)
+          DO NOTHING";
+    let key = ScopeKey::from(&row.scope);
+    let micros = |time: Option<Timestamp>| time.map(Timestamp::as_micros);
+    let inserted = transaction.prepare_cached(SQL)?.execute(params![
+        row.id.to_string(),
+        key.tenant,
+        key.space,
+        key.kind,
+        row.source_manifest_version.get(),
+        row.source_snapshot,
+        row.source_snapshot_digest,
+        row.status.as_str(),
+        row.attempts,
+        row.max_attempts,
+        row.worker,
+        row.lease_token.map(|token| token.to_string()),
+        micros(row.lease_expires_at),
+        micros(row.heartbeat_at),
+        row.due_at.as_micros(),
+        row.retry_code,
+        row.retry_message,
+        row.last_error_code,
+        row.last_error_message,
+        row.row_version.get(),
+        row.created_at.as_micros(),
+        row.updated_at.as_micros(),
+        micros(row.completed_at),
+    ])?;
+    Ok(inserted == 1)
+}
+
 /// Writes the mutable columns of a ledger row that is still as it was found.
 pub(crate) fn write(transaction: &Transaction<'_>, write: &WriteBackfill) -> Held {
     const SQL: &str = "

@@ -1,13 +1,14 @@
 //! Writing a change: one immediate transaction that happens wholly or not at all.
 
 mod backfills;
+mod copying;
 mod revisions;
 mod spaces;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use space_profiles_core::{Applied, Change, Revision};
 
-pub(crate) use backfills::write as write_backfill;
+pub(crate) use backfills::{insert as insert_backfill, write as write_backfill};
 
 use crate::error::{Constraint, JobError};
 use crate::rows::ScopeKey;
@@ -47,6 +48,8 @@ fn write(transaction: &Transaction<'_>, change: &Change) -> Held {
         Change::DeleteSpace(space) => spaces::delete(transaction, space),
         Change::Backfill(write) => backfills::write(transaction, write),
         Change::Install(install) => backfills::install(transaction, install),
+        Change::CopySpace(copy) => copying::space(transaction, copy),
+        Change::CopyScope(copy) => copying::scope(transaction, copy),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Writing revisions and heads.
 
 use rusqlite::{Transaction, params};
-use space_profiles_core::{Activate, Append, FailRevision, Head, HeadMove, Publish, Revision, Timestamp};
+use space_profiles_core::{
+    Activate, Append, FailRevision, Head, HeadMove, Publish, Revision, RevisionRow, Timestamp,
+};
 
 use super::{Held, spaces};
 use crate::rows::ScopeKey;
@@ -87,6 +89,10 @@ pub(super) fn can_append(transaction: &Transaction<'_>, key: &ScopeKey<'_>, is_f
 }
 
 pub(super) fn insert(transaction: &Transaction<'_>, key: &ScopeKey<'_>, revision: &Revision) -> Held {
+    insert_row(transaction, key, &revision.to_row())
+}
+
+pub(super) fn insert_row(transaction: &Transaction<'_>, key: &ScopeKey<'_>, row: &RevisionRow) -> Held {
     const SQL: &str = "
         INSERT INTO knowledge_space_profile_revisions (
           id, tenant_id, knowledge_space_id, kind, revision, state,
@@ -98,7 +104,6 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: &ScopeKey<'_>, revision
           ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
           ?21, ?22, ?23, ?24, ?25
         )";
-    let row = revision.to_row();
     let micros = |time: Option<Timestamp>| time.map(Timestamp::as_micros);
     let inserted = transaction.prepare_cached(SQL)?.execute(params![
         row.id.to_string(),

@@ -68,7 +68,7 @@ fn rename(transaction: &Transaction<'_>, put: &PutManifest, name: &str) -> rusql
 }
 
 /// That there is still no manifest is guarded by the space's unique constraint.
-fn insert_manifest(transaction: &Transaction<'_>, space: &Space, manifest: &ManifestRow) -> Held {
+pub(super) fn insert_manifest(transaction: &Transaction<'_>, space: &Space, manifest: &ManifestRow) -> Held {
     const SQL: &str = "
         INSERT INTO knowledge_space_manifests (
           id, tenant_id, knowledge_space_id, manifest_version, metadata, created_at, updated_at

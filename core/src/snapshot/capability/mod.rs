@@ -8,6 +8,7 @@ use reading::read_content;
 
 use super::Profile;
 use super::selection::Selection;
+use crate::collation::{self, KeysOutOfOrder};
 use crate::digest::Digest;
 use crate::json::{self, Document, Limits, Path, write_string};
 use crate::numbers::Dimension;
@@ -221,6 +222,18 @@ impl Capability {
     /// Whether two capability snapshots are the same but for the times of the checks.
     pub fn is_same_but_for_check_times(&self, other: &Self) -> bool {
         self.substance == other.substance
+    }
+
+    /// Two keys of a free-form capability because of which a reader that orders keys by collation would find
+    /// another digest. A typed one has no such keys.
+    pub(crate) fn keys_out_of_order(&self) -> Option<KeysOutOfOrder> {
+        match self.content {
+            CapabilityContent::FreeForm => {
+                let document = Document::parse(self.canonical.as_bytes(), Limits::ROW).ok()?;
+                collation::keys_out_of_order(&document)
+            }
+            CapabilityContent::Model(_) | CapabilityContent::Retrieval { .. } => None,
+        }
     }
 
     /// The typed capability of an embedding model, if this is one.

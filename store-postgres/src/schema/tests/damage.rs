@@ -117,10 +117,7 @@ async fn each_kind_of_damage_is_told_and_nothing_that_is_harmless() {
     template.migrate().await.unwrap();
     let fill = |text: &str| text.replace("{r}", R).replace("{b}", B);
     for (damage, parts) in DAMAGE {
-        let name = format!("{}_damaged", template.name);
-        template.cluster.create_database_from(&name, &template.name);
-        let options = template.options.clone().database(&name);
-        let database = Database { cluster: template.cluster, name, options };
+        let database = template.copy();
         database.sql(&fill(damage));
         let differences = database.differences().await;
         let text = differences.join("\n");

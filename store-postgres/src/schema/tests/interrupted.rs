@@ -23,24 +23,35 @@ fn strikes_end(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_at_any_command_leaves_what_can_be_gone_on_with() {
-    for make in [Database::empty, Database::theirs_in_use] {
-        for event in ["ddl_command_start", "ddl_command_end"] {
-            let mut interrupted = 0;
-            for nth in 1.. {
-                let database = make();
-                end_at(&database, nth, event);
-                match database.migrate().await {
-                    Ok(_) => break,
-                    Err(error) => assert_eq!(error.code, StoreCode::Unavailable, "{nth}: {error}"),
-                }
-                interrupted += 1;
-                strikes_end(&database);
-                database.migrate().await.unwrap_or_else(|error| panic!("{event} {nth}: {error}"));
-                assert_eq!(database.differences().await, Vec::<String>::new(), "{event} {nth}");
+async fn a_session_that_ends_at_any_command_leaves_an_empty_database_to_begin_anew() {
+    interrupt_each_command(&Database::empty(), "ddl_command_end").await;
+}
+
+#[tokio::test]
+async fn a_session_that_ends_after_any_command_leaves_what_can_be_gone_on_with() {
+    interrupt_each_command(&Database::theirs_in_use(), "ddl_command_end").await;
+}
+
+#[tokio::test]
+async fn a_session_that_ends_before_any_command_leaves_what_can_be_gone_on_with() {
+    interrupt_each_command(&Database::theirs_in_use(), "ddl_command_start").await;
+}
+
+async fn interrupt_each_command(template: &Database, event: &str) {
+    for nth in 1.. {
+        let database = template.copy();
+        end_at(&database, nth, event);
+        match database.migrate().await {
+            Ok(_) => {
+                assert!(nth > 10, "only {nth} commands");
+                return;
             }
-            assert!(interrupted > 10, "{interrupted}");
+            Err(error) => assert_eq!(error.code, StoreCode::Unavailable, "{nth}: {error}"),
         }
+        strikes_end(&database);
+        let applied = database.migrate().await.unwrap_or_else(|error| panic!("{nth}: {error}"));
+        assert!(names().ends_with(&applied), "{nth}: {applied:?}");
+        assert_eq!(database.differences().await, Vec::<String>::new(), "{nth}");
     }
 }
 
