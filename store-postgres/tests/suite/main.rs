@@ -10,6 +10,7 @@
 
 mod clients;
 mod conformance;
+mod connections;
 mod databases;
 mod failures;
 mod ledger;
