@@ -14,5 +14,6 @@ mod connections;
 mod databases;
 mod failures;
 mod ledger;
+mod neighbours;
 mod plans;
 mod statements;
