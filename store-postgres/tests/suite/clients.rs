@@ -102,7 +102,7 @@ impl Database {
     pub(crate) async fn until_waiting(&self, sessions: u32) {
         const WAITING: &str = "
             SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND backend_type = 'client backend'";
         self.until(WAITING, &sessions.to_string()).await;
     }
 

@@ -81,7 +81,7 @@ async fn a_server_that_cannot_be_reached_is_unavailable() {
 
     let database = Database::migrated();
     let proxy = Proxy::start(database.cluster.port());
-    let client = client_at(&format!("{}?acquire_timeout_ms=500", proxy.url(&database.name))).await;
+    let client = client_at(&format!("{}?acquire_timeout_ms=3000", proxy.url(&database.name))).await;
     let scope = client.history(Kind::Embedding, 1).await;
     proxy.cut(Cut::Everything);
     let (code, message) = failure(client.registry.head(&scope).await);

@@ -108,7 +108,7 @@ async fn no_error_and_no_log_holds_a_password() {
 
     // A whole life, with a connection that is lost.
     let proxy = Proxy::start(port);
-    let url = format!("postgres://keeper:{PASSWORD}@127.0.0.1:{}/store?acquire_timeout_ms=500", proxy.port());
+    let url = format!("postgres://keeper:{PASSWORD}@127.0.0.1:{}/store?acquire_timeout_ms=3000", proxy.port());
     PostgresStore::migrate(&PostgresOptions::from_url(&url).unwrap()).await.unwrap();
     let client = client_at(&url).await;
     let scope = client.history(Kind::Embedding, 2).await;

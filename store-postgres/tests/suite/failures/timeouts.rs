@@ -124,7 +124,7 @@ async fn g6_03_writes_of_two_statements_share_one_connection() {
 async fn g6_03_a_call_that_gets_no_connection_in_time_is_busy_and_the_pool_recovers() {
     let database = Database::migrated();
     let client = Arc::new(
-        Way::Directly.client(&database, "max_connections=1&acquire_timeout_ms=500&lock_timeout_ms=0").await,
+        Way::Directly.client(&database, "max_connections=1&acquire_timeout_ms=3000&lock_timeout_ms=0").await,
     );
     let scope = client.history(Kind::Embedding, 1).await;
     client.propose(&scope, 2).await.unwrap();
