@@ -67,15 +67,12 @@ async fn the_schema_is_the_seeds_and_nothing_but_the_additions() {
         "index knowledge_space_profile_backfills_running_idx",
         "index knowledge_space_profile_backfills_spent_idx",
         "index knowledge_space_profile_backfills_tenant_idx",
-        "index knowledge_space_profile_backfills_walk_idx",
         "trigger knowledge_space_profile_backfills_immutable_tr",
-        "index knowledge_space_profile_heads_walk_idx",
         "trigger knowledge_space_profile_heads_immutable_tr",
         "column activated_by_subject_id",
         "column failed_by_subject_id",
         "index knowledge_space_profile_revisions_one_active_uq",
         "index knowledge_space_profile_revisions_one_candidate_uq",
-        "index knowledge_space_profile_revisions_walk_idx",
         "trigger knowledge_space_profile_revisions_immutable_tr",
     ];
     assert_eq!(additions, expected);
