@@ -1,8 +1,18 @@
 //! The Postgres store on real servers.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is how a failure is told")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "in tests a panic is how a failure is told"
+)]
 
+mod chance;
+mod coexistence;
 mod conformance;
 mod databases;
+mod history;
+mod knowledge_fs;
 mod ledger;
 mod plans;
 mod statements;
