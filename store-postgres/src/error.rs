@@ -150,7 +150,8 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
         "42501" => (
             StoreCode::Schema,
             format!(
-                "expected the grants that space-profiles needs, found one missing ({why}); grant it to this role"
+                "expected the grants that space-profiles needs, found one missing ({why}); GRANT SELECT, INSERT, UPDATE, DELETE \
+                 on the table to this role (a lock on a row takes UPDATE), and USAGE on its schema"
             ),
         ),
         "42P05" | "26000" => (

@@ -33,6 +33,7 @@ mod sessions;
 mod statement;
 mod store;
 mod time;
+mod transaction;
 
 /// What tests look at.
 #[doc(hidden)]

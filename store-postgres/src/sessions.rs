@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use space_profiles_core::{Applied, Draw, OsDraw, StoreError};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Postgres, Transaction};
+use sqlx::{Connection, Postgres};
 
 use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
 use crate::options::{Conduct, PostgresOptions};
 use crate::rows::Columns;
 use crate::statement::Call;
 use crate::time::Moment;
+use crate::transaction::Transaction;
 
 /// How often a call that only met other writers is tried again.
 const FRESH_STARTS: u32 = 8;
@@ -89,9 +90,12 @@ impl Sessions {
         }
     }
 
-    /// A connection for a task of its own.
+    /// A connection for a task of its own. It does not come back to the pool, and with it goes whatever the task
+    /// left open when its caller went away.
     pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.acquire().await.map_err(|error| store_error(&error))
+        let mut connection = self.acquire().await.map_err(|error| store_error(&error))?;
+        connection.close_on_drop();
+        Ok(connection)
     }
 
     /// For how long what may be repeated is repeated.
@@ -141,10 +145,9 @@ impl Sessions {
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
             Err(error) => return Err(store_error(&error)),
         };
-        let ended = self.steps(&mut transaction, calls).await;
+        let ended = self.steps(transaction.connection(), calls).await;
         if !matches!(ended, Ok(Applied::Done)) {
-            // Sooner than when the transaction is dropped; it is the same whether this arrives or not.
-            let _ = transaction.rollback().await;
+            transaction.roll_back().await;
             return ended;
         }
         match transaction.commit().await {
@@ -179,16 +182,20 @@ impl Sessions {
             return call.run(&mut connection, true).await;
         }
         let mut transaction = self.begin(&self.write).await?;
-        let rows = call.run(&mut transaction, false).await?;
-        transaction.commit().await?;
-        Ok(rows)
+        match call.run(transaction.connection(), false).await {
+            Ok(rows) => {
+                transaction.commit().await?;
+                Ok(rows)
+            }
+            Err(error) => {
+                transaction.roll_back().await;
+                Err(error)
+            }
+        }
     }
 
-    async fn begin(&self, how: &Arc<str>) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-        match self.pool.begin_with(AssertSqlSafe(Arc::clone(how))).await {
-            Err(sqlx::Error::PoolTimedOut) => Err(self.why_none_came().await),
-            begun => begun,
-        }
+    async fn begin(&self, how: &Arc<str>) -> Result<Transaction, sqlx::Error> {
+        Transaction::begin(self.acquire().await?, how).await
     }
 
     async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
@@ -239,13 +246,13 @@ impl Patience {
 
 /// A transaction that reads, all as of one moment.
 pub(crate) struct Snapshot {
-    transaction: Transaction<'static, Postgres>,
+    transaction: Transaction,
     is_named: bool,
 }
 
 impl Snapshot {
     pub(crate) async fn read(&mut self, call: Call) -> Result<Vec<PgRow>, ReadError> {
-        Ok(call.run(&mut self.transaction, self.is_named).await?)
+        Ok(call.run(self.transaction.connection(), self.is_named).await?)
     }
 
     pub(crate) async fn end(self) -> Result<(), ReadError> {
