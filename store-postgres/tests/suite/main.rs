@@ -9,9 +9,11 @@
 )]
 
 mod chance;
+mod clients;
 mod coexistence;
 mod conformance;
 mod databases;
+mod failures;
 mod history;
 mod knowledge_fs;
 mod ledger;
