@@ -3,5 +3,7 @@
 
 mod conformance;
 mod databases;
+mod grants;
+mod page;
 mod plans;
 mod statements;
