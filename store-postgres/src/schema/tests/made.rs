@@ -167,3 +167,16 @@ fn a_search_path_is_read_as_the_server_reads_it() {
         assert_eq!(names(path), expected, "{path}");
     }
 }
+
+/// The server prints a restored `IN` with its casts elsewhere.
+#[tokio::test]
+async fn a_restored_dump_is_as_expected() {
+    let (dumped, restored) = (Database::theirs(), Database::empty());
+    dumped.migrate().await.unwrap();
+    let program = throwaway_postgres::find_postgres().unwrap().join("pg_dump");
+    let dump = std::process::Command::new(program).arg(dumped.cluster.url(&dumped.name)).output().unwrap();
+    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+    restored.sql(&String::from_utf8(dump.stdout).unwrap());
+    assert_eq!(restored.differences().await, Vec::<String>::new());
+    assert_eq!(restored.migrate().await.unwrap(), Vec::<&str>::new());
+}
