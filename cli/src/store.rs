@@ -56,8 +56,9 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
             .map(|options| Location::Postgres(Box::new(options)))
             .map_err(|error| Failure::Usage { message: error.to_string() }),
         _ => Err(Failure::Usage {
-            message: "expected a store's URL, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, found another scheme"
-                .to_owned(),
+            message:
+                "expected a store's URL, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, found another scheme"
+                    .to_owned(),
         }),
     }
 }
