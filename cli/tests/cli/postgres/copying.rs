@@ -7,6 +7,7 @@ use crate::adopting::{many_spaces, send};
 use crate::bench::{Answer, Bench, EMBEDDING, RETRIEVAL, SPACE, example, retrieval};
 use crate::copying::{counts, fill, told};
 use crate::databases::Database;
+use crate::people::assert_shown;
 
 const FILE: &str = "sqlite:space-profiles.db";
 
@@ -126,6 +127,33 @@ fn what_differs_is_refused_and_the_rest_comes() {
     let answer = copy(&bench, FILE, &database.url());
     assert_eq!((answer.exit, counts(&answer)), (1, (2, 0, 0, 1)), "{}", answer.stdout);
     assert_eq!(answer.document()["failed"][0]["code"], "COPY_CONFLICT");
+}
+
+#[test]
+fn of_two_stores_an_error_says_which_one_it_is_about() {
+    let (database, empty) = (Database::migrated(), Database::empty());
+    let bench = Bench::new();
+    bench.with_history();
+    let nowhere = "postgres://ann:s3cr3t@127.0.0.1:1/profiles";
+    let wrong = format!("{}?sslmod=require", database.url());
+    for (from, to, option, exit, code) in [
+        (FILE, &*empty.url(), "--to: ", 5, "STORE_SCHEMA"),
+        (&empty.url(), "sqlite:there.db", "--from: ", 5, "STORE_SCHEMA"),
+        (FILE, nowhere, "--to: ", 5, "STORE_UNAVAILABLE"),
+        (nowhere, &database.url(), "--from: ", 5, "STORE_UNAVAILABLE"),
+        ("sqlite:nowhere.db", &database.url(), "--from: ", 5, "STORE_UNAVAILABLE"),
+        (FILE, &wrong, "--to: ", 2, "USAGE"),
+        (&wrong, FILE, "--from: ", 2, "USAGE"),
+    ] {
+        let answer = copy(&bench, from, to);
+        let error = answer.error();
+        assert_eq!((answer.exit, error["code"].as_str()), (exit, Some(code)), "{from} to {to}: {error}");
+        assert!(error["message"].as_str().unwrap().starts_with(option), "{from} to {to}: {error}");
+        assert_eq!(answer.stdout, "", "{from} to {to}");
+    }
+    assert!(!bench.path("there.db").exists(), "no target is made");
+    let shown = bench.run(&["copy", "--from", FILE, "--to", &empty.url()]).shown();
+    assert_shown("copy_not_migrated", &shown);
 }
 
 #[test]
