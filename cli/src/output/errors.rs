@@ -87,10 +87,15 @@ fn sentence(failure: &Failure) -> String {
         Failure::Operation(Error::Refused(Refusal::SnapshotInvalid { issues })) => {
             format!("{error} the snapshot is not valid {code}\n{}", listed(issues))
         }
-        _ => match next_step(failure) {
-            Some(step) => format!("{error} {why} {code}\n  {step}"),
-            None => format!("{error} {why} {code}"),
-        },
+        _ => {
+            // A list stands below its sentence and the code.
+            let (why, list) = match why.split_once(":\n") {
+                Some((why, list)) => (why, format!("\n{list}")),
+                None => (why.as_str(), String::new()),
+            };
+            let step = next_step(failure).map_or_else(String::new, |step| format!("\n  {step}"));
+            format!("{error} {why} {code}{list}{step}")
+        }
     }
 }
 
@@ -117,7 +122,8 @@ fn next_step(failure: &Failure) -> Option<&'static str> {
         "SNAPSHOT_CORRUPT" | "HEAD_INVALID" => "`space-profiles audit` lists what is broken",
         "BACKFILL_NOT_FOUND" => "`space-profiles backfill list` lists what there is",
         "STORE_BUSY" => {
-            "somebody else holds the store; try again, or give `?busy_timeout_ms=N` in the store's URL"
+            "somebody else holds the store; try again, or wait for longer with `?busy_timeout_ms=N` (SQLite) or \
+             `?lock_timeout_ms=N` (Postgres) in its URL"
         }
         _ => return None,
     })

@@ -83,6 +83,7 @@ fn a_damaged_history() {
 fn help() {
     let bench = Bench::new();
     assert_shown("help", &bench.run(&["--help"]).shown());
+    assert_shown("help_copy", &bench.run(&["copy", "--help"]).shown());
     assert_shown("help_propose", &bench.run(&["propose", "--help"]).shown());
     for command in
         ["validate", "adopt", "activate", "restore", "audit", "log", "diff", "import", "copy", "completions"]
