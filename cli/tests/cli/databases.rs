@@ -67,7 +67,26 @@ impl Database {
         self.sql(&format!("SET session_replication_role = replica; {statements}"));
     }
 
-    /// Anything that counts.
+    /// Makes each statement that adds to a table take long, so that there is time to interrupt.
+    pub(crate) fn slow_down(&self, table: &str) {
+        self.sql(&format!(
+            "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+               'BEGIN PERFORM pg_sleep(0.1); RETURN NULL; END';
+             CREATE TRIGGER dawdle AFTER INSERT ON {table} FOR EACH STATEMENT EXECUTE FUNCTION dawdle();"
+        ));
+    }
+
+    /// Ends [`Self::slow_down`].
+    pub(crate) fn speed_up(&self) {
+        self.sql("DROP FUNCTION dawdle CASCADE");
+    }
+
+    /// Whether nobody is connected any more: the server finishes what a killed client asked for.
+    pub(crate) fn is_left(&self) -> bool {
+        self.count("pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") == 0
+    }
+
+    /// How many rows there are.
     pub(crate) fn count(&self, table: &str) -> u64 {
         self.sql(&format!("SELECT count(*) FROM {table}")).parse().unwrap()
     }

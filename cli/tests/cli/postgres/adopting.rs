@@ -9,6 +9,8 @@ use crate::bench::{Bench, EMBEDDING, example};
 use crate::databases::Database;
 use crate::people::assert_shown;
 
+const HEADS: &str = "knowledge_space_profile_heads";
+
 /// Waits for something that a child is doing.
 pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -22,23 +24,25 @@ pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 fn g5_17_an_interrupted_adoption_hands_back_its_leases_and_is_continued() {
     let database = Database::migrated();
     let bench = Bench::on(database.url());
-    let file = many_spaces(&bench, 300);
+    let file = many_spaces(&bench, 100);
     assert_eq!(bench.run(&["import", &file]).exit, 0);
+    database.slow_down(HEADS);
     let adopt = ["adopt", &file, "--catalog", &example("models.toml")];
     let child = bench.start(&adopt);
-    wait_until("some are installed", || database.count("knowledge_space_profile_heads") >= 5);
+    wait_until("some are installed", || database.count(HEADS) >= 5);
     send("-TERM", &child);
     let answer = Bench::finish(child);
     assert_eq!(answer.exit, 130, "{}{}", answer.stdout, answer.stderr);
     assert!(answer.stdout.contains("`adopt` again goes on from here"), "{}", answer.stdout);
-    let first = database.count("knowledge_space_profile_heads");
-    assert!(first < 600, "it was interrupted before it was done");
+    let first = database.count(HEADS);
+    assert!(first < 200, "it was interrupted before it was done");
+    database.speed_up();
     let leases = "knowledge_space_profile_backfills WHERE run_state = 'running' OR worker_id IS NOT NULL";
     assert_eq!(database.count(leases), 0, "no lease is left behind");
     let rest = bench.json(&adopt);
-    assert_eq!((rest.exit, rest.document()["installed"].as_u64().unwrap() + first), (0, 600), "{}", rest.stderr);
+    assert_eq!((rest.exit, rest.document()["installed"].as_u64().unwrap() + first), (0, 200), "{}", rest.stderr);
     let status = bench.json(&["backfill", "status"]).document();
-    assert_eq!((&status["succeeded"], &status["failed"]), (&600.into(), &0.into()));
+    assert_eq!((&status["succeeded"], &status["failed"]), (&200.into(), &0.into()));
     assert_eq!(bench.run(&["audit"]).exit, 0);
 }
 
@@ -46,22 +50,26 @@ fn g5_17_an_interrupted_adoption_hands_back_its_leases_and_is_continued() {
 fn a_killed_adoption_is_continued_when_its_leases_have_run_out() {
     let database = Database::migrated();
     let bench = Bench::on(database.url());
-    let file = many_spaces(&bench, 100);
+    let file = many_spaces(&bench, 50);
     assert_eq!(bench.run(&["import", &file]).exit, 0);
+    database.slow_down(HEADS);
     let adopt = ["adopt", &file, "--catalog", &example("models.toml")];
     let child = bench.start(&adopt);
-    wait_until("some are installed", || database.count("knowledge_space_profile_heads") >= 1);
+    wait_until("some are installed", || database.count(HEADS) >= 1);
     send("-KILL", &child);
     child.wait_with_output().unwrap();
+    wait_until("the server is done with it", || database.is_left());
+    database.speed_up();
     // Nobody waits 30 seconds here.
     database.sql(
         "UPDATE knowledge_space_profile_backfills
          SET lease_expires_at = heartbeat_at, heartbeat_at = heartbeat_at - interval '1 s'
          WHERE run_state = 'running'",
     );
+    assert!(database.count(HEADS) < 100, "it was killed before it was done");
     let rest = bench.json(&adopt);
     assert_eq!((rest.exit, &rest.document()["pending"]), (0, &0.into()), "{}{}", rest.stdout, rest.stderr);
-    assert_eq!(database.count("knowledge_space_profile_heads"), 200);
+    assert_eq!(database.count(HEADS), 100);
     assert_eq!(bench.run(&["audit"]).exit, 0);
 }
 
