@@ -86,6 +86,16 @@ impl Failure {
         }
     }
 
+    /// Says which option's store it is about, where a command has two of them.
+    pub(crate) fn of(self, option: &str) -> Self {
+        match self {
+            Self::Operation(Error::Store(error)) => {
+                StoreError::new(error.code, format!("{option}: {}", error.message)).into()
+            }
+            other => other,
+        }
+    }
+
     /// The code with which the process ends.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {

@@ -87,10 +87,15 @@ fn sentence(failure: &Failure) -> String {
         Failure::Operation(Error::Refused(Refusal::SnapshotInvalid { issues })) => {
             format!("{error} the snapshot is not valid {code}\n{}", listed(issues))
         }
-        _ => match next_step(failure) {
-            Some(step) => format!("{error} {why} {code}\n  {step}"),
-            None => format!("{error} {why} {code}"),
-        },
+        _ => {
+            // A list stands below its sentence and the code.
+            let (why, list) = match why.split_once(":\n") {
+                Some((why, list)) => (why, format!("\n{list}")),
+                None => (why.as_str(), String::new()),
+            };
+            let step = next_step(failure).map_or_else(String::new, |step| format!("\n  {step}"));
+            format!("{error} {why} {code}{list}{step}")
+        }
     }
 }
 
