@@ -115,7 +115,7 @@ fn next_step(failure: &Failure) -> Option<&'static str> {
         "ADOPTION_PENDING" => {
             "`space-profiles backfill run --catalog FILE` adopts it; `--ignore-legacy` leaves it"
         }
-        "NO_CHANGE" => "`--allow-unchanged` makes a revision all the same",
+        "NO_CHANGE" => "`propose` and `publish` make a revision all the same with `--allow-unchanged`",
         "NOT_CANDIDATE" => {
             "`space-profiles restore SCOPE N --expect M` rolls back to a revision that was active once"
         }

@@ -43,6 +43,7 @@ const COMMANDS: &[&[&str]] = &[
     &["backfill", "retry"],
     &["adopt"],
     &["audit"],
+    &["copy"],
     &["completions"],
 ];
 

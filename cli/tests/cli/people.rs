@@ -33,6 +33,7 @@ fn a_history(bench: &Bench) {
 fn errors_that_say_what_to_do(bench: &Bench) {
     bench.with_history();
     assert_shown("head_conflict", &bench.run(&["restore", EMBEDDING, "1", "--expect", "1"]).shown());
+    assert_shown("no_change", &bench.run(&["restore", EMBEDDING, "2", "--expect", "2"]).shown());
     assert_shown("not_found", &bench.run(&["show", &format!("{SPACE}/retrieval")]).shown());
     let wrong = bench.write("wrong.json", embedding(" bge-m3", 0, 3).to_string());
     let propose = ["propose", EMBEDDING, "--snapshot", &wrong, "--capability", "cap.json"];
