@@ -20,4 +20,5 @@ mod knowledge_fs;
 mod ledger;
 mod page;
 mod plans;
+mod settings;
 mod statements;
