@@ -135,7 +135,9 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
         ),
         "25006" => (
             StoreCode::ReadOnly,
-            format!("expected a server that takes writes ({why}); connect to the primary, as a role whose transactions may write"),
+            format!(
+                "expected a server that takes writes ({why}); connect to the primary, as a role whose transactions may write"
+            ),
         ),
         "53100" => (
             StoreCode::Full,
@@ -213,5 +215,73 @@ mod tests {
         assert!(include_str!("schema/migrations/0001_spaces.sql").contains(of_manifests));
         assert_eq!(SHARED_UNIQUES.into_iter().collect::<BTreeSet<_>>(), &uniques | &[of_manifests].into());
         assert!(catalog.contains(REVISION_KEY));
+    }
+
+    #[test]
+    fn what_the_server_says_has_a_code_of_ours() {
+        use StoreCode::{Busy, Full, ReadOnly, Schema, Unavailable};
+        for (state, code) in [
+            ("40001", Busy),
+            ("40P01", Busy),
+            ("55P03", Busy),
+            ("57014", Busy),
+            ("53300", Busy),
+            ("25006", ReadOnly),
+            ("53100", Full),
+            ("53200", Unavailable),
+            ("42P01", Schema),
+            ("42703", Schema),
+            ("3F000", Schema),
+            ("42501", Schema),
+            ("23514", Schema),
+            ("22P02", Schema),
+            ("XX000", Schema),
+            ("28P01", Unavailable),
+            ("28000", Unavailable),
+            ("3D000", Unavailable),
+            ("57P01", Unavailable),
+            ("57P03", Unavailable),
+            ("08006", Unavailable),
+            ("58030", Unavailable),
+            ("26000", Unavailable),
+            ("42P05", Unavailable),
+        ] {
+            let (found, message) = server_error(state, "why");
+            assert_eq!(found, code, "{state}: {message}");
+            assert!(message.contains("why"), "{state}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_the_driver_says_has_a_code_of_ours_and_settings_are_not_repeated() {
+        let configuration = SqlxError::Configuration("postgres://app:hunter2@db/platform".into());
+        for (error, code) in [
+            (SqlxError::PoolTimedOut, StoreCode::Busy),
+            (SqlxError::PoolClosed, StoreCode::Unavailable),
+            (SqlxError::WorkerCrashed, StoreCode::Unavailable),
+            (SqlxError::Protocol("unexpected message".to_owned()), StoreCode::Unavailable),
+            (SqlxError::Io(std::io::ErrorKind::ConnectionReset.into()), StoreCode::Unavailable),
+            (SqlxError::ColumnNotFound("revision".to_owned()), StoreCode::Schema),
+            (configuration, StoreCode::Unavailable),
+        ] {
+            let told = store_error(&error);
+            assert_eq!(told.code, code, "{told}");
+            assert!(!told.message.contains("hunter2"), "{told}");
+        }
+    }
+
+    #[test]
+    fn only_a_lost_connection_leaves_the_outcome_open() {
+        for error in [
+            SqlxError::Io(std::io::ErrorKind::BrokenPipe.into()),
+            SqlxError::Protocol("unexpected end".to_owned()),
+            SqlxError::WorkerCrashed,
+        ] {
+            assert!(is_lost(&error), "{error}");
+            assert_eq!(outcome_unknown(&error).code, StoreCode::OutcomeUnknown);
+        }
+        for error in [SqlxError::PoolTimedOut, SqlxError::PoolClosed, SqlxError::RowNotFound] {
+            assert!(!is_lost(&error), "{error}");
+        }
     }
 }

@@ -83,12 +83,9 @@ impl Sessions {
         }
     }
 
-    /// A connection for a task of its own. It does not come back to the pool, and with it goes whatever the task
-    /// left open when its caller went away.
-    pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        let mut connection = self.acquire().await.map_err(|error| store_error(&error))?;
-        connection.close_on_drop();
-        Ok(connection)
+    /// A transaction that reads, for a task of its own.
+    pub(crate) async fn reading(&self) -> Result<Transaction, StoreError> {
+        self.begin(&self.read).await.map_err(|error| store_error(&error))
     }
 
     /// For how long what may be repeated is repeated.
@@ -181,7 +178,9 @@ impl Sessions {
                 Ok(rows)
             }
             Err(error) => {
-                transaction.roll_back().await;
+                if !is_lost(&error) {
+                    transaction.roll_back().await;
+                }
                 Err(error)
             }
         }

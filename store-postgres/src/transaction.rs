@@ -19,12 +19,9 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     /// Begins one with a statement of ours, or several.
-    pub(crate) async fn begin(
-        connection: PoolConnection<Postgres>,
-        statement: &Arc<str>,
-    ) -> Result<Self, sqlx::Error> {
+    pub(crate) async fn begin(connection: PoolConnection<Postgres>, how: &Arc<str>) -> Result<Self, sqlx::Error> {
         let mut transaction = Self { connection, is_open: true };
-        transaction.run(AssertSqlSafe(Arc::clone(statement))).await?;
+        transaction.run(AssertSqlSafe(Arc::clone(how))).await?;
         Ok(transaction)
     }
 

@@ -5,4 +5,5 @@ mod cancelled;
 mod conflicts;
 mod cost;
 mod refused;
+mod secrets;
 mod timeouts;
