@@ -11,7 +11,6 @@ use crate::rows::{
     Columns, all_readable, backfill_columns, head_columns, manifest_columns, readable, revision_columns,
     space_columns,
 };
-use crate::schema::has_foreign_spaces;
 use crate::sessions::{ReadError, Sessions, Snapshot};
 use crate::statement::{Call, statements};
 
@@ -26,8 +25,8 @@ macro_rules! owners_of {
                  FROM ",
             $table,
             "
-                 WHERE (knowledge_space_id, tenant_id) > ($1::uuid, $2::text)
-                 ORDER BY knowledge_space_id, tenant_id LIMIT 1
+                 WHERE (tenant_id, knowledge_space_id) > ($1::text, $2::uuid)
+                 ORDER BY tenant_id, knowledge_space_id LIMIT 1
                )
                UNION ALL
                SELECT following.knowledge_space_id, following.tenant_id, owner.place + 1
@@ -39,9 +38,9 @@ macro_rules! owners_of {
             $table,
             " AS found
                    WHERE
-                     (found.knowledge_space_id, found.tenant_id)
-                       > (owner.knowledge_space_id, owner.tenant_id)
-                   ORDER BY found.knowledge_space_id, found.tenant_id LIMIT 1
+                     (found.tenant_id, found.knowledge_space_id)
+                       > (owner.tenant_id, owner.knowledge_space_id)
+                   ORDER BY found.tenant_id, found.knowledge_space_id LIMIT 1
                  ) AS following
                WHERE owner.place < $3
              )
@@ -69,25 +68,22 @@ macro_rules! of_wanted {
 }
 
 statements! {
-    /// Also those whose own row is missing. Manifests without a space are looked for where both tables are ours: in the
-    /// other service's, no index need lead through them.
+    /// Also those whose own row is missing.
     OWNERS = concat!(
         "SELECT owners.tenant_id, owners.knowledge_space_id
          FROM (
            (
              SELECT space.id AS knowledge_space_id, space.tenant_id::text
              FROM knowledge_spaces AS space
-             WHERE (space.id, space.tenant_id) > ($1::uuid, $2::text)
-             ORDER BY space.id, space.tenant_id LIMIT $3
+             WHERE (space.tenant_id, space.id) > ($1::text, $2::uuid)
+             ORDER BY space.tenant_id, space.id LIMIT $3
            )
            UNION
            (
              SELECT manifest.knowledge_space_id, manifest.tenant_id::text
              FROM knowledge_space_manifests AS manifest
-             WHERE
-               (SELECT NOT ", has_foreign_spaces!(), ")
-               AND (manifest.knowledge_space_id, manifest.tenant_id) > ($1::uuid, $2::text)
-             ORDER BY manifest.knowledge_space_id, manifest.tenant_id LIMIT $3
+             WHERE (manifest.tenant_id, manifest.knowledge_space_id) > ($1::text, $2::uuid)
+             ORDER BY manifest.tenant_id, manifest.knowledge_space_id LIMIT $3
            )
            UNION
            (", owners_of!("knowledge_space_profile_revisions"), ")
@@ -96,7 +92,7 @@ statements! {
            UNION
            (", owners_of!("knowledge_space_profile_backfills"), ")
          ) AS owners
-         ORDER BY owners.knowledge_space_id, owners.tenant_id
+         ORDER BY owners.tenant_id, owners.knowledge_space_id
          LIMIT $3"
     );
 
@@ -168,7 +164,7 @@ async fn read_once(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceCo
         Asked::One(space) => vec![space.clone()],
         Asked::After(after, limit) => {
             let (after_id, after_tenant) = bound(after);
-            let owners = Call::of(OWNERS).with(after_id).with(after_tenant).with(i64::from(limit.get()));
+            let owners = Call::of(OWNERS).with(after_tenant).with(after_id).with(i64::from(limit.get()));
             let rows = snapshot.read(owners).await?;
             // An id that is none is found by the check of the schema's constraints; the others still come.
             all_readable(&rows, |columns| columns.space(), &mut Vec::new())?

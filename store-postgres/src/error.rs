@@ -135,7 +135,9 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
         ),
         "25006" => (
             StoreCode::ReadOnly,
-            format!("expected a server that takes writes ({why}); connect to the primary, not to a standby"),
+            format!(
+                "expected a server that takes writes ({why}); connect to the primary, as a role whose transactions may write"
+            ),
         ),
         "53100" => (
             StoreCode::Full,

@@ -234,12 +234,20 @@ impl PostgresOptions {
             // A pooler knows neither these start-up parameters nor the names of statements.
             return connect.extra_float_digits(None).statement_cache_capacity(0);
         }
+        connect.options(self.settings())
+    }
+
+    /// The settings that a connection starts with, unless a pooler is between.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        if self.conduct.is_pooled_outside {
+            return Vec::new();
+        }
         let path = self.conduct.search_path.as_ref().map(|path| ("search_path", path.clone()));
         let timeouts = [
             ("statement_timeout", self.conduct.statement_timeout.as_millis().to_string()),
             ("lock_timeout", self.conduct.lock_timeout.as_millis().to_string()),
         ];
-        connect.options(timeouts.into_iter().chain(path))
+        timeouts.into_iter().chain(path).collect()
     }
 }
 

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use space_profiles_core::{Applied, Draw, OsDraw, StoreError};
+use space_profiles_core::{Applied, Draw, OsDraw, StoreCode, StoreError};
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgRow};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{Connection, Postgres};
 
 use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
 use crate::options::{Conduct, PostgresOptions};
 use crate::rows::Columns;
-use crate::statement::Call;
+use crate::statement::{Call, statements};
 use crate::time::Moment;
 use crate::transaction::Transaction;
 
@@ -34,15 +34,8 @@ impl Sessions {
     /// Opens a pool. The first connection is made at once, so that what is wrong is told now.
     pub(crate) async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
         let connect = options.connection();
-        let first = tokio::time::timeout(options.conduct.acquire_timeout, PgConnection::connect_with(&connect));
-        match first.await {
-            Ok(Ok(connection)) => {
-                // What a polite goodbye comes to changes nothing.
-                let _ = connection.close().await;
-            }
-            Ok(Err(error)) => return Err(store_error(&error)),
-            Err(_) => return Err(store_error(&sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))),
-        }
+        let first = tokio::time::timeout(options.conduct.acquire_timeout, first_connection(options, &connect));
+        first.await.map_err(|_| store_error(&sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())))??;
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections)
             .acquire_timeout(options.conduct.acquire_timeout)
@@ -215,6 +208,41 @@ impl Sessions {
         }
         sqlx::Error::PoolTimedOut
     }
+}
+
+/// Connects once, and sees that the settings have arrived: a pooler may be told to drop those that it does not know,
+/// and then nobody would hear that the time-outs and the schema are others than those that were asked for.
+async fn first_connection(options: &PostgresOptions, connect: &PgConnectOptions) -> Result<(), StoreError> {
+    let mut connection = PgConnection::connect_with(connect).await.map_err(|error| store_error(&error))?;
+    let settings = options.settings();
+    let names: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+    let rows = Call::of(SETTINGS).with(names).run(&mut connection, false).await;
+    let rows = rows.map_err(|error| store_error(&error))?;
+    for ((name, wanted), row) in settings.iter().zip(&rows) {
+        let found: String = Columns::of(row).value(name)?;
+        if found != *wanted {
+            return Err(StoreError::new(
+                StoreCode::Schema,
+                format!(
+                    "expected the connection to start with {name} `{wanted}`, found `{found}`: a pooler in between \
+                     drops start-up parameters; behind PgBouncer add `?pgbouncer=true` to the URL"
+                ),
+            ));
+        }
+    }
+    // What a polite goodbye comes to changes nothing.
+    let _ = connection.close().await;
+    Ok(())
+}
+
+statements! {
+    /// Time-outs are in milliseconds, whatever unit they were given in.
+    SETTINGS =
+        "SELECT known.setting
+         FROM
+           unnest($1::text[]) WITH ORDINALITY AS wanted (name, place)
+           JOIN pg_settings AS known ON known.name = wanted.name
+         ORDER BY wanted.place";
 }
 
 /// How long what may be repeated is repeated: other writers are met so many times, and a lost connection costs

@@ -45,6 +45,8 @@ impl PostgresStore {
                 "expected a direct connection to migrate on, found `pgbouncer=true`; give the server's own address",
             ));
         }
+        // Opening sees that the settings arrive, the schema's name among them.
+        Self::open(options).await?.close().await;
         schema::migrate(&options.connection()).await
     }
 
