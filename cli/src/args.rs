@@ -14,7 +14,7 @@ use space_profiles_core::{
 /// A scope is TENANT/SPACE-UUID/KIND and a space TENANT/SPACE-UUID; a kind is `embedding` or `retrieval`. A file
 /// may be `-`, standard input.
 #[derive(Debug, Parser)]
-#[command(name = "space-profiles", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "space-profiles", version, propagate_version = true, after_help = ENDING, after_long_help = STORES_AND_ENDING)]
 pub(crate) struct Cli {
     /// Where the profiles are kept: `sqlite:PATH`, `sqlite::memory:` or `postgres://USER@HOST/DATABASE`.
     #[arg(
@@ -36,9 +36,28 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "\
+/// What a URL may say, and what it is told by.
+macro_rules! stores {
+    () => {
+        "\
+Stores: a SQLite file is made and brought up to date when it is first used, a Postgres database by `migrate`. The URL \
+of a Postgres database takes libpq's parameters and `pgbouncer=true` (behind PgBouncer in transaction mode), \
+`manage=heads` (move heads though knowledge-fs publishes there), `search_path`, `max_connections`, `connect_timeout` \
+(seconds), `acquire_timeout_ms`, `statement_timeout_ms` and `lock_timeout_ms`; that of a file `busy_timeout_ms`. A \
+password may stand in PGPASSWORD instead."
+    };
+}
+
+macro_rules! exit_codes {
+    () => {
+        "\
 Exit codes: 0 done, replays too; 1 refused or invalid, or an item failed; 2 wrong usage; 3 somebody else was first; \
-4 not found; 5 the store or the model service; 130 interrupted.";
+4 not found; 5 the store or the model service; 130 interrupted."
+    };
+}
+
+const ENDING: &str = exit_codes!();
+const STORES_AND_ENDING: &str = concat!(stores!(), "\n\n", exit_codes!());
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -229,11 +248,12 @@ Interrupt it whenever you like: it hands back what it had claimed, and the next 
     #[command(after_help = "Example:\n  space-profiles --json audit")]
     Audit,
     /// Copy a store's whole content into another, verified; what is there already is skipped.
-    #[command(after_help = "Example:
+    #[command(after_help = "Examples:
   space-profiles copy --from sqlite:offline.db --to sqlite:space-profiles.db
+  space-profiles copy --from sqlite:offline.db --to postgres://app@db.internal/platform
 
 Ids, numbers, row versions and times are kept; running backfills arrive queued. What the target holds otherwise is \
-refused, and the rest is copied. Interrupt it whenever you like: the next copy goes on.")]
+refused, and the rest is copied. A Postgres database is to be migrated before. Interrupt it whenever you like: the next copy goes on.")]
     Copy {
         /// The store to read; it must exist, and is not changed.
         #[arg(long, value_name = "URL")]

@@ -86,6 +86,16 @@ impl Failure {
         }
     }
 
+    /// Says which option's store it is about, where a command has two of them.
+    pub(crate) fn of(self, option: &str) -> Self {
+        match self {
+            Self::Operation(Error::Store(error)) => {
+                StoreError::new(error.code, format!("{option}: {}", error.message)).into()
+            }
+            other => other,
+        }
+    }
+
     /// The code with which the process ends.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -146,6 +156,52 @@ mod tests {
             for code in codes {
                 assert_eq!(exit_code(code), expected, "{code}");
             }
+        }
+    }
+
+    const PAGE: &str = include_str!("../../docs/postgres.md");
+
+    /// Where codes are given.
+    const SOURCES: [&str; 9] = [
+        include_str!("../../core/src/backfill.rs"),
+        include_str!("../../core/src/decide/ledger.rs"),
+        include_str!("../../core/src/json/error.rs"),
+        include_str!("../../core/src/refusal.rs"),
+        include_str!("../../worker/src/catalog/error.rs"),
+        include_str!("../../worker/src/check.rs"),
+        include_str!("commands/space.rs"),
+        include_str!("exit.rs"),
+        include_str!("input.rs"),
+    ];
+
+    fn codes(source: &str) -> impl Iterator<Item = &str> {
+        let quoted = source.split('"').skip(1).step_by(2);
+        // A prefix of codes is none.
+        quoted.filter(|text| is_code(text) && !text.ends_with('_'))
+    }
+
+    fn is_code(text: &str) -> bool {
+        text.contains('_') && text.bytes().all(|letter| letter.is_ascii_uppercase() || letter == b'_')
+    }
+
+    #[test]
+    fn the_operators_page_knows_every_code() {
+        let missing = |code: &&str| !PAGE.contains(&format!("`{code}`"));
+        let missing: Vec<&str> = SOURCES.into_iter().flat_map(codes).filter(missing).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn the_operators_page_tells_codes_that_there_are_and_how_the_process_ends() {
+        let first_cells = |line: &'static str| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            Some((cells.next()?.strip_suffix('`')?, cells.next()?))
+        };
+        let rows: Vec<_> = PAGE.lines().filter_map(first_cells).filter(|(code, _)| is_code(code)).collect();
+        assert!(rows.len() > 45, "{rows:?}");
+        for (code, exit) in rows {
+            assert!(SOURCES.into_iter().flat_map(codes).any(|known| known == code), "{code}");
+            assert!(exit.parse::<u8>().is_ok_and(|exit| exit == exit_code(code)) || exit.contains(' '), "{code}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use space_profiles_core::{Ledger, OsDraw, Registry, Store};
+use space_profiles_core::{Ledger, OsDraw, Registry, Store, StoreCode, StoreError};
 use space_profiles_postgres::{PostgresOptions, PostgresStore};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 
@@ -45,20 +45,16 @@ impl Opened {
     }
 }
 
-/// Reads a URL. It is not repeated in messages: a URL may hold a password.
-pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
+/// Reads an option's URL. It is not repeated in messages: a URL may hold a password.
+pub(crate) fn locate(option: &str, url: &str) -> Result<Location, Failure> {
+    let wrong = |message: &str| Failure::Usage { message: format!("{option}: {message}") };
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     match scheme {
-        "sqlite" => SqliteOptions::from_url(url)
-            .map(Location::Sqlite)
-            .map_err(|error| Failure::Usage { message: error.to_string() }),
+        "sqlite" => SqliteOptions::from_url(url).map(Location::Sqlite).map_err(|error| wrong(&error.message)),
         "postgres" | "postgresql" => PostgresOptions::from_url(url)
             .map(|options| Location::Postgres(Box::new(options)))
-            .map_err(|error| Failure::Usage { message: error.to_string() }),
-        _ => Err(Failure::Usage {
-            message: "expected a store's URL, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, found another scheme"
-                .to_owned(),
-        }),
+            .map_err(|error| wrong(&error.message)),
+        _ => Err(wrong("expected `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, found another scheme")),
     }
 }
 
@@ -76,6 +72,21 @@ pub(crate) async fn open_as_it_is(location: &Location) -> Result<Opened, Failure
         Location::Sqlite(options) => Ok(Opened::sqlite(SqliteStore::open(&options.clone().create(false))?)),
         Location::Postgres(_) => open(location).await,
     }
+}
+
+/// Refuses a store that `migrate` has still to bring up to date, before any part of a long work meets that by itself.
+pub(crate) async fn expect_migrated(location: &Location) -> Result<(), Failure> {
+    let Location::Postgres(options) = location else { return Ok(()) };
+    let pending = PostgresStore::pending_migrations(options).await?;
+    if pending.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "expected the schema of space-profiles, found that it lacks {}; run `space-profiles migrate` with this URL as \
+         --store",
+        pending.join(", ")
+    );
+    Err(StoreError::new(StoreCode::Schema, message).into())
 }
 
 /// Brings a store's schema up to date; answers what it lacked.

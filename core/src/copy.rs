@@ -87,7 +87,7 @@ impl StoreCopy {
         }
     }
 
-    /// Copies the next part; none is left when it answers nothing. Spaces come by (id, tenant), each before its
+    /// Copies the next part; none is left when it answers nothing. Spaces come by (tenant, id), each before its
     /// scopes.
     ///
     /// The outcome of a part is refused with `SNAPSHOT_CORRUPT` if the source's rows are broken, and else as

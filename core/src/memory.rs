@@ -451,9 +451,13 @@ impl SpaceFilter {
     }
 }
 
-/// Spaces in the order in which discovery and audit walk them.
-fn walked<'s>(spaces: impl Iterator<Item = &'s Space>, after: Option<&Space>, limit: PageLimit) -> Vec<Space> {
-    let key = |space: &Space| (space.id, space.tenant.clone());
+/// A page of spaces in the order of a key of theirs.
+fn walked<'s, K: Ord>(
+    spaces: impl Iterator<Item = &'s Space>,
+    after: Option<&Space>,
+    limit: PageLimit,
+    key: impl Fn(&Space) -> K,
+) -> Vec<Space> {
     let mut spaces: Vec<Space> =
         spaces.filter(|space| after.is_none_or(|after| key(space) > key(after))).cloned().collect();
     spaces.sort_by_key(key);
@@ -557,7 +561,7 @@ impl Store for MemoryStore {
             .chain(content.heads.keys().map(|scope| &scope.space))
             .chain(content.revisions.keys().map(|scope| &scope.space))
             .chain(content.backfills.values().map(|row| &row.scope.space));
-        Ok(walked(owners, after, limit).into_iter().map(|space| content.of_space(space)).collect())
+        Ok(walked(owners, after, limit, Clone::clone).into_iter().map(|space| content.of_space(space)).collect())
     }
 
     async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {
@@ -575,7 +579,8 @@ impl Store for MemoryStore {
         filter: &SpaceFilter,
     ) -> Result<DiscoveryPage, StoreError> {
         let content = self.content();
-        let spaces = walked(content.spaces.keys().filter(|space| filter.has(space)), after, limit);
+        let wanted = content.spaces.keys().filter(|space| filter.has(space));
+        let spaces = walked(wanted, after, limit, |space| (space.id, space.tenant.clone()));
         let looked_at = spaces.into_iter().map(|space| DiscoverySpace {
             is_writable: content.is_writable(&space),
             manifest_version: content.manifests.get(&space).map(|manifest| manifest.version),

@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
         limit: PageLimit,
     ) -> Result<Vec<SpaceRow>, StoreError>;
 
-    /// Spaces above `after`, by (id, tenant), with everything that belongs to each, as of one moment. A space
+    /// Spaces above `after`, by (tenant, id), with everything that belongs to each, as of one moment. A space
     /// that has rows but is missing itself is one of them.
     async fn audit_page(&self, after: Option<&Space>, limit: PageLimit) -> Result<Vec<SpaceContent>, StoreError>;
 

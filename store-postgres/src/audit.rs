@@ -25,8 +25,8 @@ macro_rules! owners_of {
                  FROM ",
             $table,
             "
-                 WHERE (knowledge_space_id, tenant_id) > ($1::uuid, $2::text)
-                 ORDER BY knowledge_space_id, tenant_id LIMIT 1
+                 WHERE (tenant_id, knowledge_space_id) > ($1::text, $2::uuid)
+                 ORDER BY tenant_id, knowledge_space_id LIMIT 1
                )
                UNION ALL
                SELECT following.knowledge_space_id, following.tenant_id, owner.place + 1
@@ -38,9 +38,9 @@ macro_rules! owners_of {
             $table,
             " AS found
                    WHERE
-                     (found.knowledge_space_id, found.tenant_id)
-                       > (owner.knowledge_space_id, owner.tenant_id)
-                   ORDER BY found.knowledge_space_id, found.tenant_id LIMIT 1
+                     (found.tenant_id, found.knowledge_space_id)
+                       > (owner.tenant_id, owner.knowledge_space_id)
+                   ORDER BY found.tenant_id, found.knowledge_space_id LIMIT 1
                  ) AS following
                WHERE owner.place < $3
              )
@@ -75,20 +75,15 @@ statements! {
            (
              SELECT space.id AS knowledge_space_id, space.tenant_id::text
              FROM knowledge_spaces AS space
-             WHERE (space.id, space.tenant_id) > ($1::uuid, $2::text)
-             ORDER BY space.id, space.tenant_id LIMIT $3
+             WHERE (space.tenant_id, space.id) > ($1::text, $2::uuid)
+             ORDER BY space.tenant_id, space.id LIMIT $3
            )
            UNION
            (
              SELECT manifest.knowledge_space_id, manifest.tenant_id::text
              FROM knowledge_space_manifests AS manifest
-             WHERE
-               NOT EXISTS (
-                 SELECT 1 FROM knowledge_spaces AS space
-                 WHERE space.tenant_id = manifest.tenant_id AND space.id = manifest.knowledge_space_id
-               )
-               AND (manifest.knowledge_space_id, manifest.tenant_id) > ($1::uuid, $2::text)
-             ORDER BY manifest.knowledge_space_id, manifest.tenant_id LIMIT $3
+             WHERE (manifest.tenant_id, manifest.knowledge_space_id) > ($1::text, $2::uuid)
+             ORDER BY manifest.tenant_id, manifest.knowledge_space_id LIMIT $3
            )
            UNION
            (", owners_of!("knowledge_space_profile_revisions"), ")
@@ -97,7 +92,7 @@ statements! {
            UNION
            (", owners_of!("knowledge_space_profile_backfills"), ")
          ) AS owners
-         ORDER BY owners.knowledge_space_id, owners.tenant_id
+         ORDER BY owners.tenant_id, owners.knowledge_space_id
          LIMIT $3"
     );
 
@@ -133,14 +128,29 @@ statements! {
     );
 }
 
+/// Which spaces are asked about.
+enum Asked<'a> {
+    After(Option<&'a Space>, PageLimit),
+    One(&'a Space),
+}
+
 pub(crate) async fn page(
     sessions: &Sessions,
     after: Option<&Space>,
     limit: PageLimit,
 ) -> Result<Vec<SpaceContent>, StoreError> {
+    read(sessions, &Asked::After(after, limit)).await
+}
+
+pub(crate) async fn of_space(sessions: &Sessions, space: &Space) -> Result<SpaceContent, StoreError> {
+    let found = read(sessions, &Asked::One(space)).await?;
+    Ok(found.into_iter().next().unwrap_or_else(|| empty(space.clone())))
+}
+
+async fn read(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent>, StoreError> {
     let mut patience = sessions.patience();
     loop {
-        match read_page(sessions, after, limit).await {
+        match read_once(sessions, asked).await {
             Err(ReadError::Driver(error)) => patience.after(&error).await?,
             Err(ReadError::Store(error)) => return Err(error),
             Ok(contents) => return Ok(contents),
@@ -148,35 +158,18 @@ pub(crate) async fn page(
     }
 }
 
-pub(crate) async fn of_space(sessions: &Sessions, space: &Space) -> Result<SpaceContent, StoreError> {
-    let mut patience = sessions.patience();
-    loop {
-        match read_space(sessions, space).await {
-            Err(ReadError::Driver(error)) => patience.after(&error).await?,
-            Err(ReadError::Store(error)) => return Err(error),
-            Ok(content) => return Ok(content),
+async fn read_once(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent>, ReadError> {
+    let mut snapshot = sessions.snapshot().await?;
+    let spaces = match *asked {
+        Asked::One(space) => vec![space.clone()],
+        Asked::After(after, limit) => {
+            let (after_id, after_tenant) = bound(after);
+            let owners = Call::of(OWNERS).with(after_tenant).with(after_id).with(i64::from(limit.get()));
+            let rows = snapshot.read(owners).await?;
+            // An id that is none is found by the check of the schema's constraints; the others still come.
+            all_readable(&rows, |columns| columns.space(), &mut Vec::new())?
         }
-    }
-}
-
-async fn read_space(sessions: &Sessions, space: &Space) -> Result<SpaceContent, ReadError> {
-    let mut snapshot = sessions.snapshot().await?;
-    let found = contents(&mut snapshot, vec![space.clone()]).await?;
-    snapshot.end().await?;
-    Ok(found.into_iter().next().unwrap_or_else(|| empty(space.clone())))
-}
-
-async fn read_page(
-    sessions: &Sessions,
-    after: Option<&Space>,
-    limit: PageLimit,
-) -> Result<Vec<SpaceContent>, ReadError> {
-    let (after_id, after_tenant) = bound(after);
-    let owners = Call::of(OWNERS).with(after_id).with(after_tenant).with(i64::from(limit.get()));
-    let mut snapshot = sessions.snapshot().await?;
-    let rows = snapshot.read(owners).await?;
-    // An id that is none is found by the check of the schema's constraints; the others still come.
-    let spaces = all_readable(&rows, |columns| columns.space(), &mut Vec::new())?;
+    };
     let contents = contents(&mut snapshot, spaces).await?;
     snapshot.end().await?;
     Ok(contents)

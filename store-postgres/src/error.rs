@@ -4,24 +4,26 @@ use space_profiles_core::{Applied, StoreCode, StoreError};
 use sqlx::Error as SqlxError;
 use sqlx::postgres::PgDatabaseError;
 
-/// Unique constraints and indexes that the rows of a scope or a space share, and the foreign keys to a space or to
-/// a head's revision: whoever hits one learns that somebody else was first.
-const SHARED_CONSTRAINTS: [&str; 15] = [
-    "knowledge_space_manifests_knowledge_space_fk",
+/// Unique constraints and indexes that the rows of a scope or a space share: whoever hits one learns that somebody
+/// else was first.
+const SHARED_UNIQUES: [&str; 8] = [
     "knowledge_space_manifests_space_uq",
     "knowledge_space_profile_backfills_source_uq",
-    "knowledge_space_profile_backfills_tenant_id_knowledge_spac_fkey",
     "knowledge_space_profile_heads_scope_uq",
-    "knowledge_space_profile_heads_tenant_id_knowledge_space_i_fkey1",
-    "knowledge_space_profile_heads_tenant_id_knowledge_space_id_fkey",
-    "knowledge_space_profile_revis_tenant_id_knowledge_space_id_fkey",
     "knowledge_space_profile_revisions_attempt_fk_uq",
     "knowledge_space_profile_revisions_head_fk_uq",
     "knowledge_space_profile_revisions_one_active_uq",
     "knowledge_space_profile_revisions_one_candidate_uq",
     "knowledge_space_profile_revisions_scope_revision_uq",
-    "knowledge_spaces_pkey",
-    "knowledge_space_manifests_tenant_id_knowledge_space_id_fkey",
+];
+
+/// The tables whose foreign keys lead to a space, or from a head to its revision. Postgres names such keys itself, not
+/// everywhere alike, so a hit is told by its table: the space is gone, or has got rows since it was looked at.
+const DEPENDENT_TABLES: [&str; 4] = [
+    "knowledge_space_manifests",
+    "knowledge_space_profile_backfills",
+    "knowledge_space_profile_heads",
+    "knowledge_space_profile_revisions",
 ];
 
 /// The primary key of the revisions.
@@ -59,9 +61,18 @@ pub(crate) fn refused_write(error: &SqlxError) -> Result<Applied, StoreError> {
     if is_conflict(error) {
         return Ok(Applied::Stale);
     }
-    match (sqlstate(error), postgres_error(error).and_then(PgDatabaseError::constraint)) {
-        (Some("23505"), Some(REVISION_KEY)) => Ok(Applied::RevisionIdTaken),
-        (Some("23505" | "23503"), Some(name)) if SHARED_CONSTRAINTS.contains(&name) => Ok(Applied::Stale),
+    let Some(told) = postgres_error(error) else { return Err(store_error(error)) };
+    let constraint = told.constraint().unwrap_or_default();
+    match told.code() {
+        "23505" if constraint == REVISION_KEY => Ok(Applied::RevisionIdTaken),
+        "23505" if SHARED_UNIQUES.contains(&constraint) => Ok(Applied::Stale),
+        // From version 18 on, ON DELETE RESTRICT has a code of its own, which our triggers use too.
+        "23503" | "23001"
+            if told.table().is_some_and(|table| DEPENDENT_TABLES.contains(&table))
+                && !constraint.ends_with("_immutable_tr") =>
+        {
+            Ok(Applied::Stale)
+        }
         _ => Err(store_error(error)),
     }
 }
@@ -124,7 +135,9 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
         ),
         "25006" => (
             StoreCode::ReadOnly,
-            format!("expected a server that takes writes ({why}); connect to the primary, not to a standby"),
+            format!(
+                "expected a server that takes writes ({why}); connect to the primary, as a role whose transactions may write"
+            ),
         ),
         "53100" => (
             StoreCode::Full,
@@ -139,7 +152,8 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
         "42501" => (
             StoreCode::Schema,
             format!(
-                "expected the grants that space-profiles needs, found one missing ({why}); grant it to this role"
+                "expected the grants that space-profiles needs, found one missing ({why}); GRANT SELECT, INSERT, UPDATE, DELETE \
+                 on the table to this role (a lock on a row takes UPDATE), and USAGE on its schema"
             ),
         ),
         "42P05" | "26000" => (
@@ -183,5 +197,91 @@ fn reason(error: &SqlxError) -> String {
         (SqlxError::Configuration(_), _) => "the connection settings are not valid".to_owned(),
         (_, Some(told)) => format!("{}, SQLSTATE {}", told.message(), told.code()),
         (error, None) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_constraints_that_tell_what_somebody_did_are_all_the_unique_ones_of_the_schema() {
+        let catalog = include_str!("schema/expected.tsv");
+        let names = catalog.lines().filter_map(|line| line.split('\t').nth(3));
+        let uniques: BTreeSet<&str> = names.filter(|name| name.ends_with("_uq")).collect();
+        let of_manifests = "knowledge_space_manifests_space_uq";
+        assert!(include_str!("schema/migrations/0001_spaces.sql").contains(of_manifests));
+        assert_eq!(SHARED_UNIQUES.into_iter().collect::<BTreeSet<_>>(), &uniques | &[of_manifests].into());
+        assert!(catalog.contains(REVISION_KEY));
+    }
+
+    #[test]
+    fn what_the_server_says_has_a_code_of_ours() {
+        use StoreCode::{Busy, Full, ReadOnly, Schema, Unavailable};
+        for (state, code) in [
+            ("40001", Busy),
+            ("40P01", Busy),
+            ("55P03", Busy),
+            ("57014", Busy),
+            ("53300", Busy),
+            ("25006", ReadOnly),
+            ("53100", Full),
+            ("53200", Unavailable),
+            ("42P01", Schema),
+            ("42703", Schema),
+            ("3F000", Schema),
+            ("42501", Schema),
+            ("23514", Schema),
+            ("22P02", Schema),
+            ("XX000", Schema),
+            ("28P01", Unavailable),
+            ("28000", Unavailable),
+            ("3D000", Unavailable),
+            ("57P01", Unavailable),
+            ("57P03", Unavailable),
+            ("08006", Unavailable),
+            ("58030", Unavailable),
+            ("26000", Unavailable),
+            ("42P05", Unavailable),
+        ] {
+            let (found, message) = server_error(state, "why");
+            assert_eq!(found, code, "{state}: {message}");
+            assert!(message.contains("why"), "{state}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_the_driver_says_has_a_code_of_ours_and_settings_are_not_repeated() {
+        let configuration = SqlxError::Configuration("postgres://app:hunter2@db/platform".into());
+        for (error, code) in [
+            (SqlxError::PoolTimedOut, StoreCode::Busy),
+            (SqlxError::PoolClosed, StoreCode::Unavailable),
+            (SqlxError::WorkerCrashed, StoreCode::Unavailable),
+            (SqlxError::Protocol("unexpected message".to_owned()), StoreCode::Unavailable),
+            (SqlxError::Io(std::io::ErrorKind::ConnectionReset.into()), StoreCode::Unavailable),
+            (SqlxError::ColumnNotFound("revision".to_owned()), StoreCode::Schema),
+            (configuration, StoreCode::Unavailable),
+        ] {
+            let told = store_error(&error);
+            assert_eq!(told.code, code, "{told}");
+            assert!(!told.message.contains("hunter2"), "{told}");
+        }
+    }
+
+    #[test]
+    fn only_a_lost_connection_leaves_the_outcome_open() {
+        for error in [
+            SqlxError::Io(std::io::ErrorKind::BrokenPipe.into()),
+            SqlxError::Protocol("unexpected end".to_owned()),
+            SqlxError::WorkerCrashed,
+        ] {
+            assert!(is_lost(&error), "{error}");
+            assert_eq!(outcome_unknown(&error).code, StoreCode::OutcomeUnknown);
+        }
+        for error in [SqlxError::PoolTimedOut, SqlxError::PoolClosed, SqlxError::RowNotFound] {
+            assert!(!is_lost(&error), "{error}");
+        }
     }
 }

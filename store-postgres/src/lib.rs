@@ -33,16 +33,23 @@ mod sessions;
 mod statement;
 mod store;
 mod time;
+mod transaction;
 
 /// What tests look at.
 #[doc(hidden)]
 pub mod testing {
-    use crate::{apply, audit, claim, ledger, load, pages};
+    use crate::{apply, audit, claim, ledger, load, pages, sessions};
 
     /// Every statement of the store: its name and its text.
     pub fn statements() -> Vec<(&'static str, &'static str)> {
-        let modules =
-            [load::STATEMENTS, pages::STATEMENTS, audit::STATEMENTS, claim::STATEMENTS, ledger::STATEMENTS];
+        let modules = [
+            load::STATEMENTS,
+            pages::STATEMENTS,
+            audit::STATEMENTS,
+            claim::STATEMENTS,
+            ledger::STATEMENTS,
+            sessions::STATEMENTS,
+        ];
         let statements = modules.into_iter().flatten().chain(apply::statements());
         statements.map(|statement| (statement.name, statement.sql)).collect()
     }

@@ -105,6 +105,14 @@ impl PostgresOptions {
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err(argument(format!("expected the scheme `postgres`, found `{}`", url.scheme())));
         }
+        // What follows may be the rest of a password, which is not to be repeated as a parameter that nobody knows.
+        if url.fragment().is_some() || url.query().is_some_and(|query| query.contains('@')) {
+            return Err(argument(
+                "expected `postgres://USER:PASSWORD@HOST/DATABASE?PARAMETERS`, found a `#`, or an `@` after the `?`; \
+                 write `#`, `?`, `/` and `@` that belong to a name or a password as %23, %3F, %2F and %40"
+                    .to_owned(),
+            ));
+        }
         let parameters: Vec<(String, String)> =
             url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         let mut driver = Vec::new();
@@ -226,12 +234,20 @@ impl PostgresOptions {
             // A pooler knows neither these start-up parameters nor the names of statements.
             return connect.extra_float_digits(None).statement_cache_capacity(0);
         }
+        connect.options(self.settings())
+    }
+
+    /// The settings that a connection starts with, unless a pooler is between.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        if self.conduct.is_pooled_outside {
+            return Vec::new();
+        }
         let path = self.conduct.search_path.as_ref().map(|path| ("search_path", path.clone()));
         let timeouts = [
             ("statement_timeout", self.conduct.statement_timeout.as_millis().to_string()),
             ("lock_timeout", self.conduct.lock_timeout.as_millis().to_string()),
         ];
-        connect.options(timeouts.into_iter().chain(path))
+        timeouts.into_iter().chain(path).collect()
     }
 }
 
@@ -270,4 +286,117 @@ fn parsed(name: &str, value: &str) -> Result<u64, ArgumentError> {
 
 fn argument(message: String) -> ArgumentError {
     ArgumentError { field: "store", message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(parameters: &str) -> PostgresOptions {
+        PostgresOptions::from_url(&format!("postgres://app@db/platform?{parameters}")).unwrap()
+    }
+
+    fn complaint(url: &str) -> String {
+        match PostgresOptions::from_url(url) {
+            Ok(_) => panic!("expected that {url} is refused"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn both_schemes_of_libpq_are_read_and_no_other() {
+        assert!(PostgresOptions::from_url("postgresql://app@db/platform").is_ok());
+        assert!(complaint("mysql://app@db/platform").contains("`mysql`"));
+        assert!(complaint("platform.db").contains("found no URL"));
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let PostgresOptions { conduct, max_connections, .. } = options("");
+        assert_eq!(max_connections, 10);
+        assert!(!conduct.is_pooled_outside && !conduct.manages_heads && conduct.search_path.is_none());
+        assert_eq!(conduct.acquire_timeout, Duration::from_secs(5));
+        assert_eq!(conduct.statement_timeout, Duration::from_secs(30));
+        assert_eq!(conduct.lock_timeout, Duration::from_secs(5));
+    }
+
+    #[test]
+    fn our_parameters_are_read_and_percent_encoding_is_undone() {
+        let PostgresOptions { conduct, max_connections, .. } = options(
+            "pgbouncer=true&manage=heads&search_path=one%2C%20%22Two%22&max_connections=3&connect_timeout=7\
+             &statement_timeout_ms=8&lock_timeout_ms=9",
+        );
+        assert_eq!(max_connections, 3);
+        assert!(conduct.is_pooled_outside && conduct.manages_heads);
+        assert_eq!(conduct.search_path.as_deref(), Some("one, \"Two\""));
+        assert_eq!(conduct.acquire_timeout, Duration::from_secs(7));
+        assert_eq!(conduct.statement_timeout, Duration::from_millis(8));
+        assert_eq!(conduct.lock_timeout, Duration::from_millis(9));
+        assert_eq!(options("acquire_timeout_ms=250").conduct.acquire_timeout, Duration::from_millis(250));
+        assert!(!options("pgbouncer=false").conduct.is_pooled_outside);
+    }
+
+    #[test]
+    fn the_drivers_parameters_reach_the_driver() {
+        let connect = options(
+            "sslmode=verify-full&application_name=worker&port=6000&host=%2Ftmp&channel_binding=prefer&gssencmode=disable",
+        )
+        .connect;
+        assert!(matches!(connect.get_ssl_mode(), PgSslMode::VerifyFull));
+        assert_eq!(connect.get_application_name(), Some("worker"));
+        assert_eq!((connect.get_port(), connect.get_username()), (6000, "app"));
+        assert_eq!(connect.get_socket().map(|path| path.as_path()), Some(std::path::Path::new("/tmp")));
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_refused_by_its_name() {
+        for (parameter, expected) in [
+            ("sslmod=require", "found `sslmod`"),
+            ("sslmode=required", "found `required`"),
+            ("ssl-mode=on", "found `on`"),
+            ("pgbouncer=yes", "found `yes`"),
+            ("manage=all", "found `all`"),
+            ("max_connections=0", "at least 1"),
+            ("max_connections=many", "`max_connections` to be a whole number, found `many`"),
+            ("lock_timeout_ms=-1", "`lock_timeout_ms` to be a whole number, found `-1`"),
+            ("statement_timeout_ms=1.5", "`statement_timeout_ms` to be a whole number, found `1.5`"),
+            ("acquire_timeout_ms=", "`acquire_timeout_ms` to be a whole number, found ``"),
+            ("connect_timeout=5s", "`connect_timeout` to be a whole number, found `5s`"),
+        ] {
+            let said = complaint(&format!("postgres://app@db/platform?{parameter}"));
+            assert!(said.contains(expected), "{parameter}: {said}");
+        }
+    }
+
+    #[test]
+    fn time_outs_are_at_most_what_postgres_can_count() {
+        let options = options("lock_timeout_ms=99999999999&statement_timeout_ms=99999999999");
+        assert_eq!(options.conduct.lock_timeout, LONGEST_TIMEOUT);
+        assert_eq!(options.conduct.statement_timeout, LONGEST_TIMEOUT);
+    }
+
+    #[test]
+    fn what_may_be_a_part_of_a_password_is_not_repeated() {
+        for url in [
+            "postgres://app:12?hunter2@db/platform",
+            "postgres://app:p@12?hunter2&x@db/platform",
+            "postgres://app:12?sslmode=hunter2@db/platform",
+            "postgres://app:12#hunter2@db/platform",
+            "postgres://app:hunter2@db:port/platform",
+        ] {
+            assert!(!complaint(url).contains("hunter2"), "{}", complaint(url));
+        }
+    }
+
+    #[test]
+    fn a_pooled_transaction_says_what_a_connection_of_ones_own_is_started_with() {
+        let direct = options("lock_timeout_ms=7").conduct.begin("ISOLATION LEVEL READ COMMITTED");
+        assert_eq!(direct, "BEGIN ISOLATION LEVEL READ COMMITTED");
+        let pooled = options("pgbouncer=true&lock_timeout_ms=7&search_path=it%27s").conduct;
+        assert_eq!(
+            pooled.begin("ISOLATION LEVEL READ COMMITTED"),
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 30000; SET LOCAL lock_timeout = 7; \
+             SELECT set_config('search_path', 'it''s', true)"
+        );
+    }
 }

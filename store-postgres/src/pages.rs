@@ -14,7 +14,9 @@ use crate::sessions::Sessions;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
 
-/// Profiles are read out of the metadata where it lies: the rest of it may be large and is nobody's business.
+/// Profiles are read out of the metadata where it lies: the rest of it may be large and is nobody's business. Manifest
+/// and heads are looked up space by space, which a plan for any page cannot do otherwise: as joins it might read both
+/// tables from end to end.
 macro_rules! discovery {
     ($source:literal, $condition:literal) => {
         concat!(
@@ -36,21 +38,22 @@ macro_rules! discovery {
                manifest.manifest_version,
                (manifest.metadata -> '__knowledgeFsEmbeddingProfile')::text,
                (manifest.metadata -> '__knowledgeFsRetrievalProfile')::text,
-               EXISTS (
-                 SELECT 1 FROM knowledge_space_profile_heads AS head
-                 WHERE
-                   head.tenant_id = page.tenant_id AND head.knowledge_space_id = page.id
-                   AND head.kind = 'embedding'
-               ),
-               EXISTS (
-                 SELECT 1 FROM knowledge_space_profile_heads AS head
-                 WHERE
-                   head.tenant_id = page.tenant_id AND head.knowledge_space_id = page.id
-                   AND head.kind = 'retrieval'
-               )
-             FROM page
-             LEFT JOIN knowledge_space_manifests AS manifest
-               ON manifest.tenant_id = page.tenant_id AND manifest.knowledge_space_id = page.id
+               coalesce(heads.has_embedding, false), coalesce(heads.has_retrieval, false)
+             FROM
+               page
+               LEFT JOIN LATERAL (
+                 SELECT found.manifest_version, found.metadata
+                 FROM knowledge_space_manifests AS found
+                 WHERE found.tenant_id = page.tenant_id AND found.knowledge_space_id = page.id
+                 LIMIT 1
+               ) AS manifest ON true
+               LEFT JOIN LATERAL (
+                 SELECT
+                   bool_or(found.kind = 'embedding') AS has_embedding,
+                   bool_or(found.kind = 'retrieval') AS has_retrieval
+                 FROM knowledge_space_profile_heads AS found
+                 WHERE found.tenant_id = page.tenant_id AND found.knowledge_space_id = page.id
+               ) AS heads ON true
              ORDER BY page.id, page.tenant_id"
         )
     };

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use space_profiles_core::{Applied, Draw, OsDraw, StoreError};
+use space_profiles_core::{Applied, Draw, OsDraw, StoreCode, StoreError};
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions, PgRow};
-use sqlx::{AssertSqlSafe, Connection, Postgres, Transaction};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
+use sqlx::{Connection, Postgres};
 
 use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
 use crate::options::{Conduct, PostgresOptions};
 use crate::rows::Columns;
-use crate::statement::Call;
+use crate::statement::{Call, statements};
 use crate::time::Moment;
+use crate::transaction::Transaction;
 
 /// How often a call that only met other writers is tried again.
 const FRESH_STARTS: u32 = 8;
@@ -33,15 +34,8 @@ impl Sessions {
     /// Opens a pool. The first connection is made at once, so that what is wrong is told now.
     pub(crate) async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
         let connect = options.connection();
-        let first = tokio::time::timeout(options.conduct.acquire_timeout, PgConnection::connect_with(&connect));
-        match first.await {
-            Ok(Ok(connection)) => {
-                // What a polite goodbye comes to changes nothing.
-                let _ = connection.close().await;
-            }
-            Ok(Err(error)) => return Err(store_error(&error)),
-            Err(_) => return Err(store_error(&sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))),
-        }
+        let first = tokio::time::timeout(options.conduct.acquire_timeout, first_connection(options, &connect));
+        first.await.map_err(|_| store_error(&sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())))??;
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections)
             .acquire_timeout(options.conduct.acquire_timeout)
@@ -89,9 +83,9 @@ impl Sessions {
         }
     }
 
-    /// A connection for a task of its own.
-    pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.acquire().await.map_err(|error| store_error(&error))
+    /// A transaction that reads, for a task of its own.
+    pub(crate) async fn reading(&self) -> Result<Transaction, StoreError> {
+        self.begin(&self.read).await.map_err(|error| store_error(&error))
     }
 
     /// For how long what may be repeated is repeated.
@@ -140,19 +134,15 @@ impl Sessions {
     }
 
     async fn apply_in_transaction(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
-        let mut transaction = match self.begin().await {
+        let mut transaction = match self.begin(&self.write).await {
             Ok(transaction) => transaction,
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
             Err(error) => return Err(store_error(&error)),
         };
-        for call in calls {
-            // Whatever ends this early rolls back: a transaction that was not committed has written nothing.
-            match call.run(&mut transaction, !self.conduct.is_pooled_outside).await {
-                Ok(rows) if holds(&rows)? => {}
-                Ok(_) => return Ok(Applied::Stale),
-                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
-                Err(error) => return refused_write(&error),
-            }
+        let ended = self.steps(transaction.connection(), calls).await;
+        if !matches!(ended, Ok(Applied::Done)) {
+            transaction.roll_back().await;
+            return ended;
         }
         match transaction.commit().await {
             Ok(()) => Ok(Applied::Done),
@@ -161,10 +151,22 @@ impl Sessions {
         }
     }
 
+    async fn steps(&self, connection: &mut PgConnection, calls: Vec<Call>) -> Result<Applied, StoreError> {
+        for call in calls {
+            match call.run(connection, !self.conduct.is_pooled_outside).await {
+                Ok(rows) if holds(&rows)? => {}
+                Ok(_) => return Ok(Applied::Stale),
+                // What was not committed is not written.
+                Err(error) if is_lost(&error) => return Ok(Applied::Stale),
+                Err(error) => return refused_write(&error),
+            }
+        }
+        Ok(Applied::Done)
+    }
+
     /// A transaction that reads, all as of one moment.
     pub(crate) async fn snapshot(&self) -> Result<Snapshot, sqlx::Error> {
-        let begun = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.read))).await;
-        let transaction = begun.map_err(|error| self.unreached(error))?;
+        let transaction = self.begin(&self.read).await?;
         Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
     }
 
@@ -175,31 +177,78 @@ impl Sessions {
             let mut connection = self.acquire().await.map_err(without_effect)?;
             return call.run(&mut connection, true).await.map_err(in_doubt);
         }
-        let mut transaction = self.begin().await.map_err(without_effect)?;
-        let rows = call.run(&mut transaction, false).await.map_err(without_effect)?;
-        transaction.commit().await.map_err(in_doubt)?;
-        Ok(rows)
+        let mut transaction = self.begin(&self.write).await.map_err(without_effect)?;
+        match call.run(transaction.connection(), false).await {
+            Ok(rows) => {
+                transaction.commit().await.map_err(in_doubt)?;
+                Ok(rows)
+            }
+            Err(error) => {
+                if !is_lost(&error) {
+                    transaction.roll_back().await;
+                }
+                Err(without_effect(error))
+            }
+        }
     }
 
-    async fn begin(&self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-        let begun = self.pool.begin_with(AssertSqlSafe(Arc::clone(&self.write))).await;
-        begun.map_err(|error| self.unreached(error))
+    async fn begin(&self, how: &Arc<str>) -> Result<Transaction, sqlx::Error> {
+        Transaction::begin(self.acquire().await?, how).await
     }
 
     async fn acquire(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
-        self.pool.acquire().await.map_err(|error| self.unreached(error))
-    }
-
-    /// The pool tries a server that refuses connections again until the time-out, and then tells no more than that.
-    /// If it has room, it was not its other connections that this one waited for.
-    fn unreached(&self, error: sqlx::Error) -> sqlx::Error {
-        match error {
-            sqlx::Error::PoolTimedOut if self.pool.size() < self.pool.options().get_max_connections() => {
-                sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
-            }
-            error => error,
+        match self.pool.acquire().await {
+            Err(sqlx::Error::PoolTimedOut) => Err(self.why_none_came().await),
+            acquired => acquired,
         }
     }
+
+    /// Why the pool had no connection in time. It says the same of a server that lets nobody in; then that is asked.
+    async fn why_none_came(&self) -> sqlx::Error {
+        if self.pool.size() < self.pool.options().get_max_connections() {
+            let connect = self.pool.connect_options();
+            let attempt = PgConnection::connect_with(&connect);
+            if let Ok(Err(why)) = tokio::time::timeout(self.conduct.acquire_timeout, attempt).await {
+                return why;
+            }
+        }
+        sqlx::Error::PoolTimedOut
+    }
+}
+
+/// Connects once, and sees that the settings have arrived: a pooler may be told to drop those that it does not know,
+/// and then nobody would hear that the time-outs and the schema are others than those that were asked for.
+async fn first_connection(options: &PostgresOptions, connect: &PgConnectOptions) -> Result<(), StoreError> {
+    let mut connection = PgConnection::connect_with(connect).await.map_err(|error| store_error(&error))?;
+    let settings = options.settings();
+    let names: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+    let rows = Call::of(SETTINGS).with(names).run(&mut connection, false).await;
+    let rows = rows.map_err(|error| store_error(&error))?;
+    for ((name, wanted), row) in settings.iter().zip(&rows) {
+        let found: String = Columns::of(row).value(name)?;
+        if found != *wanted {
+            return Err(StoreError::new(
+                StoreCode::Schema,
+                format!(
+                    "expected the connection to start with {name} `{wanted}`, found `{found}`: a pooler in between \
+                     drops start-up parameters; behind PgBouncer add `?pgbouncer=true` to the URL"
+                ),
+            ));
+        }
+    }
+    // What a polite goodbye comes to changes nothing.
+    let _ = connection.close().await;
+    Ok(())
+}
+
+statements! {
+    /// Time-outs are in milliseconds, whatever unit they were given in.
+    SETTINGS =
+        "SELECT known.setting
+         FROM
+           unnest($1::text[]) WITH ORDINALITY AS wanted (name, place)
+           JOIN pg_settings AS known ON known.name = wanted.name
+         ORDER BY wanted.place";
 }
 
 /// Why a statement has no rows, and whether it may have happened all the same.
@@ -236,13 +285,13 @@ impl Patience {
 
 /// A transaction that reads, all as of one moment.
 pub(crate) struct Snapshot {
-    transaction: Transaction<'static, Postgres>,
+    transaction: Transaction,
     is_named: bool,
 }
 
 impl Snapshot {
     pub(crate) async fn read(&mut self, call: Call) -> Result<Vec<PgRow>, ReadError> {
-        Ok(call.run(&mut self.transaction, self.is_named).await?)
+        Ok(call.run(self.transaction.connection(), self.is_named).await?)
     }
 
     pub(crate) async fn end(self) -> Result<(), ReadError> {

@@ -45,6 +45,8 @@ impl PostgresStore {
                 "expected a direct connection to migrate on, found `pgbouncer=true`; give the server's own address",
             ));
         }
+        // Opening sees that the settings arrive, the schema's name among them.
+        Self::open(options).await?.close().await;
         schema::migrate(&options.connection()).await
     }
 
@@ -55,7 +57,9 @@ impl PostgresStore {
     /// As [`Self::open`]; `STORE_SCHEMA`: another version of this library made the schema.
     pub async fn pending_migrations(options: &PostgresOptions) -> Result<Vec<&'static str>, StoreError> {
         let store = Self::open(options).await?;
-        let pending = schema::pending(&mut *store.sessions.connection().await?).await;
+        let mut reading = store.sessions.reading().await?;
+        let pending = schema::pending_in(reading.connection()).await;
+        reading.roll_back().await;
         store.close().await;
         pending
     }
@@ -141,7 +145,10 @@ impl Store for PostgresStore {
     }
 
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
-        schema::differences(&mut *self.sessions.connection().await?).await
+        let mut reading = self.sessions.reading().await?;
+        let differences = schema::differences_in(reading.connection()).await;
+        reading.roll_back().await;
+        differences
     }
 
     async fn discovery_page(

@@ -28,42 +28,42 @@ fn owners(connection: &Connection, after: Option<&Space>, limit: PageLimit) -> R
     const SQL: &str = "
         SELECT tenant_id, knowledge_space_id FROM (
           SELECT * FROM (
-            SELECT id AS knowledge_space_id, tenant_id FROM knowledge_spaces
-            WHERE (id, tenant_id) > (?1, ?2)
-            ORDER BY id, tenant_id LIMIT ?3
+            SELECT tenant_id, id AS knowledge_space_id FROM knowledge_spaces
+            WHERE (tenant_id, id) > (?1, ?2)
+            ORDER BY tenant_id, id LIMIT ?3
           )
           UNION
           SELECT * FROM (
-            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_manifests
-            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
-            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+            SELECT DISTINCT tenant_id, knowledge_space_id FROM knowledge_space_manifests
+            WHERE (tenant_id, knowledge_space_id) > (?1, ?2)
+            ORDER BY tenant_id, knowledge_space_id LIMIT ?3
           )
           UNION
           SELECT * FROM (
-            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_profile_revisions
-            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
-            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+            SELECT DISTINCT tenant_id, knowledge_space_id FROM knowledge_space_profile_revisions
+            WHERE (tenant_id, knowledge_space_id) > (?1, ?2)
+            ORDER BY tenant_id, knowledge_space_id LIMIT ?3
           )
           UNION
           SELECT * FROM (
-            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_profile_heads
-            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
-            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+            SELECT DISTINCT tenant_id, knowledge_space_id FROM knowledge_space_profile_heads
+            WHERE (tenant_id, knowledge_space_id) > (?1, ?2)
+            ORDER BY tenant_id, knowledge_space_id LIMIT ?3
           )
           UNION
           SELECT * FROM (
-            SELECT DISTINCT knowledge_space_id, tenant_id FROM knowledge_space_profile_backfills
-            WHERE (knowledge_space_id, tenant_id) > (?1, ?2)
-            ORDER BY knowledge_space_id, tenant_id LIMIT ?3
+            SELECT DISTINCT tenant_id, knowledge_space_id FROM knowledge_space_profile_backfills
+            WHERE (tenant_id, knowledge_space_id) > (?1, ?2)
+            ORDER BY tenant_id, knowledge_space_id LIMIT ?3
           )
         )
-        ORDER BY knowledge_space_id, tenant_id LIMIT ?3";
+        ORDER BY tenant_id, knowledge_space_id LIMIT ?3";
     let (after_tenant, after_id) = bound(after);
     // An id that is none is found by the check of the schema's constraints; the others still come.
     all_readable(
         connection,
         SQL,
-        params![after_id, after_tenant, limit.get()],
+        params![after_tenant, after_id, limit.get()],
         |row| Ok(Columns::of("knowledge_spaces", row).space("tenant_id", "id")?),
         &mut Vec::new(),
     )

@@ -59,7 +59,7 @@ pub(crate) fn store_error(error: &SqliteError) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             StoreCode::Busy,
             "expected the database to be free within the busy timeout, found it locked by another connection; \
-             try again"
+             try again, or give `?busy_timeout_ms=N` in the store's URL"
                 .to_owned(),
         ),
         Some(ErrorCode::ReadOnly) => (

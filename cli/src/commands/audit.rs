@@ -32,7 +32,11 @@ pub(super) async fn run(store: &Opened, output: Output) -> Result<Ending, Failur
         || match findings.is_empty() {
             true => format!("{checked} rows checked, nothing is broken"),
             false => {
-                format!("{}\n{checked} rows checked, {} findings", lists::findings(&findings), findings.len())
+                let count = match findings.len() {
+                    1 => "1 finding".to_owned(),
+                    count => format!("{count} findings"),
+                };
+                format!("{}\n{checked} rows checked, {count}", lists::findings(&findings))
             }
         },
     )?;

@@ -8,7 +8,7 @@ use super::progress::Progress;
 use crate::exit::{Ending, Failure};
 use crate::output::json::FailedDocument;
 use crate::output::{Output, lists, tables};
-use crate::store::{self, Opened};
+use crate::store::{self, Location, Opened};
 
 /// What became of a store's content.
 #[derive(Default)]
@@ -27,20 +27,31 @@ pub(super) async fn run(from: &str, to: &str, output: Output) -> Result<Ending, 
     if from == to {
         return Err(Failure::Usage { message: "expected --from and --to to be two stores, found one".to_owned() });
     }
-    let (from, to) = (store::locate(from)?, store::locate(to)?);
+    let [of_source, of_target] = ["--from", "--to"].map(|option| move |failure: Failure| failure.of(option));
+    let (from, to) = (store::locate("--from", from)?, store::locate("--to", to)?);
     // The source first: if there is none, no target is made.
-    let source = store::open_as_it_is(&from).await?;
-    let target = match store::open(&to).await {
+    let source = open_source(&from).await.map_err(of_source)?;
+    let target = match open_target(&to).await {
         Ok(target) => target,
         Err(failure) => {
             source.close().await;
-            return Err(failure);
+            return Err(of_target(failure));
         }
     };
     let summary = copy(&source, &target, &stop_on_signal(output)).await;
     target.close().await;
     source.close().await;
     told(&summary?, output)
+}
+
+async fn open_source(location: &Location) -> Result<Opened, Failure> {
+    store::expect_migrated(location).await?;
+    store::open_as_it_is(location).await
+}
+
+async fn open_target(location: &Location) -> Result<Opened, Failure> {
+    store::expect_migrated(location).await?;
+    store::open(location).await
 }
 
 async fn copy(source: &Opened, target: &Opened, stop: &Stop) -> Result<Summary, Failure> {

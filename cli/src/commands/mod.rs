@@ -98,7 +98,7 @@ async fn on_store(
     url: &str,
     work: impl AsyncFnOnce(&Opened) -> Result<Ending, Failure>,
 ) -> Result<Ending, Failure> {
-    let store = store::open(&store::locate(url)?).await?;
+    let store = store::open(&store::locate("--store", url)?).await?;
     let ending = work(&store).await;
     store.close().await;
     ending

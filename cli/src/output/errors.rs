@@ -87,10 +87,15 @@ fn sentence(failure: &Failure) -> String {
         Failure::Operation(Error::Refused(Refusal::SnapshotInvalid { issues })) => {
             format!("{error} the snapshot is not valid {code}\n{}", listed(issues))
         }
-        _ => match next_step(failure) {
-            Some(step) => format!("{error} {why} {code}\n  {step}"),
-            None => format!("{error} {why} {code}"),
-        },
+        _ => {
+            // A list stands below its sentence and the code.
+            let (why, list) = match why.split_once(":\n") {
+                Some((why, list)) => (why, format!("\n{list}")),
+                None => (why.as_str(), String::new()),
+            };
+            let step = next_step(failure).map_or_else(String::new, |step| format!("\n  {step}"));
+            format!("{error} {why} {code}{list}{step}")
+        }
     }
 }
 
@@ -110,15 +115,24 @@ fn next_step(failure: &Failure) -> Option<&'static str> {
         "ADOPTION_PENDING" => {
             "`space-profiles backfill run --catalog FILE` adopts it; `--ignore-legacy` leaves it"
         }
-        "NO_CHANGE" => "`--allow-unchanged` makes a revision all the same",
+        "NO_CHANGE" => "`propose` and `publish` make a revision all the same with `--allow-unchanged`",
         "NOT_CANDIDATE" => {
             "`space-profiles restore SCOPE N --expect M` rolls back to a revision that was active once"
         }
         "SNAPSHOT_CORRUPT" | "HEAD_INVALID" => "`space-profiles audit` lists what is broken",
         "BACKFILL_NOT_FOUND" => "`space-profiles backfill list` lists what there is",
-        "STORE_BUSY" => {
-            "somebody else holds the store; try again, or give `?busy_timeout_ms=N` in the store's URL"
-        }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each kind of store has other time-outs, and says so itself.
+    #[test]
+    fn a_busy_store_is_given_no_advice_that_may_be_for_another_kind_of_store() {
+        let busy = space_profiles_core::StoreError::new(space_profiles_core::StoreCode::Busy, "busy");
+        assert_eq!(next_step(&busy.into()), None);
+    }
 }

@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use crate::exit::Failure;
 
+pub(crate) use text::plain;
+
 /// Writes to standard output, for people or for scripts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {

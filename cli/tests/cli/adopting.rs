@@ -4,16 +4,24 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::bench::{Bench, example};
+use crate::bench::{Bench, example, on_each_store};
+
+on_each_store! {
+    the_examples_are_adopted_and_once_only,
+    broken_spaces_fail_with_codes_that_say_why_and_again_until_they_are_mended,
+    backfills_run_in_steps,
+    a_run_without_a_catalog_is_refused_only_if_something_is_due,
+    adoption_touches_only_the_spaces_of_its_file,
+    a_mended_manifest_makes_good_what_failed_before,
+    the_catalog_can_come_from_standard_input,
+}
 
 fn adopt(bench: &Bench, file: &str) -> crate::bench::Answer {
     bench.json(&["adopt", file, "--catalog", &example("models.toml")])
 }
 
-#[test]
-fn the_examples_are_adopted_and_once_only() {
-    let bench = Bench::new();
-    let first = adopt(&bench, &example("manifests.ndjson"));
+fn the_examples_are_adopted_and_once_only(bench: &Bench) {
+    let first = adopt(bench, &example("manifests.ndjson"));
     let summary = first.document();
     assert_eq!(first.exit, 0);
     assert_eq!(
@@ -21,7 +29,7 @@ fn the_examples_are_adopted_and_once_only() {
         (&30.into(), &60.into(), &60.into())
     );
     assert_eq!((&summary["failed"], &summary["pending"]), (&Value::Array(Vec::new()), &0.into()));
-    let again = adopt(&bench, &example("manifests.ndjson")).document();
+    let again = adopt(bench, &example("manifests.ndjson")).document();
     assert_eq!(
         (&again["imported"], &again["installed"], &again["alreadyInstalled"]),
         (&0.into(), &0.into(), &60.into())
@@ -30,10 +38,8 @@ fn the_examples_are_adopted_and_once_only() {
     assert_eq!((audit.exit, &audit.document()["checked"]), (0, &180.into()));
 }
 
-#[test]
-fn broken_spaces_fail_with_codes_that_say_why_and_again_until_they_are_mended() {
-    let bench = Bench::new();
-    let first = adopt(&bench, &example("broken.ndjson"));
+fn broken_spaces_fail_with_codes_that_say_why_and_again_until_they_are_mended(bench: &Bench) {
+    let first = adopt(bench, &example("broken.ndjson"));
     assert_eq!(first.exit, 1);
     let document = first.document();
     let codes: Vec<&str> =
@@ -43,7 +49,7 @@ fn broken_spaces_fail_with_codes_that_say_why_and_again_until_they_are_mended() 
     {
         assert!(codes.contains(&code), "{code} is not among {codes:?}");
     }
-    let again = adopt(&bench, &example("broken.ndjson"));
+    let again = adopt(bench, &example("broken.ndjson"));
     assert_eq!(again.exit, 1, "what failed in an earlier run is listed again");
     assert_eq!(again.document()["failed"].as_array().unwrap().len(), codes.len());
     assert_eq!(again.document()["installed"], 0);
@@ -66,9 +72,7 @@ fn broken_spaces_fail_with_codes_that_say_why_and_again_until_they_are_mended() 
     assert_eq!(bench.json(&["backfill", "retry", "--all"]).document()["retried"], codes.len() - 4);
 }
 
-#[test]
-fn backfills_run_in_steps() {
-    let bench = Bench::new();
+fn backfills_run_in_steps(bench: &Bench) {
     bench.run(&["import", &example("manifests.ndjson")]);
     let discovered = bench.json(&["backfill", "discover"]).document();
     assert_eq!((&discovered["scanned"], &discovered["created"]), (&30.into(), &60.into()));
@@ -82,9 +86,7 @@ fn backfills_run_in_steps() {
     assert_eq!(rest["installed"].as_u64().unwrap() + installed, 60);
 }
 
-#[test]
-fn a_run_without_a_catalog_is_refused_only_if_something_is_due() {
-    let bench = Bench::new();
+fn a_run_without_a_catalog_is_refused_only_if_something_is_due(bench: &Bench) {
     let idle = bench.json(&["backfill", "run"]);
     assert_eq!((idle.exit, &idle.document()["discovered"]), (0, &0.into()));
     bench.run(&["import", &example("manifests.ndjson")]);
@@ -92,13 +94,11 @@ fn a_run_without_a_catalog_is_refused_only_if_something_is_due() {
     assert!(refused.exit == 2 && refused.stderr.contains("60 profiles"), "{}", refused.stderr);
 }
 
-#[test]
-fn adoption_touches_only_the_spaces_of_its_file() {
-    let bench = Bench::new();
+fn adoption_touches_only_the_spaces_of_its_file(bench: &Bench) {
     bench.run(&["import", &example("manifests.ndjson")]);
     let first = std::fs::read_to_string(example("manifests.ndjson")).unwrap();
     let file = bench.write("one.ndjson", first.lines().next().unwrap());
-    let summary = adopt(&bench, &file).document();
+    let summary = adopt(bench, &file).document();
     assert_eq!(
         (&summary["imported"], &summary["installed"], &summary["pending"]),
         (&0.into(), &2.into(), &0.into())
@@ -121,13 +121,11 @@ fn a_catalog_that_cannot_be_read_leaves_nothing_behind() {
     assert!(!bench.database().exists());
 }
 
-#[test]
-fn a_mended_manifest_makes_good_what_failed_before() {
-    let bench = Bench::new();
+fn a_mended_manifest_makes_good_what_failed_before(bench: &Bench) {
     let broken = std::fs::read_to_string(example("broken.ndjson")).unwrap();
     let unknown = broken.lines().find(|line| line.contains("text-embedding-4-small")).unwrap();
     let file = bench.write("space.ndjson", unknown);
-    let first = adopt(&bench, &file);
+    let first = adopt(bench, &file);
     assert_eq!((first.exit, &first.document()["failed"][0]["code"]), (1, &"MODEL_SELECTION_NOT_FOUND".into()));
     let good = std::fs::read_to_string(example("manifests.ndjson")).unwrap();
     let mut mended: Value = serde_json::from_str(unknown).unwrap();
@@ -136,13 +134,11 @@ fn a_mended_manifest_makes_good_what_failed_before() {
     mended["manifestVersion"] = 1_000.into();
     let file = bench.write("space.ndjson", mended.to_string());
     bench.run(&["backfill", "retry", "--all"]);
-    let again = adopt(&bench, &file);
+    let again = adopt(bench, &file);
     assert_eq!((again.exit, &again.document()["failed"]), (0, &Value::Array(Vec::new())), "{}", again.stdout);
 }
 
-#[test]
-fn the_catalog_can_come_from_standard_input() {
-    let bench = Bench::new();
+fn the_catalog_can_come_from_standard_input(bench: &Bench) {
     let catalog = std::fs::read(example("models.toml")).unwrap();
     let answer = bench.piped(&["--json", "adopt", &example("manifests.ndjson"), "--catalog", "-"], &catalog);
     assert_eq!((answer.exit, &answer.document()["installed"]), (0, &60.into()));

@@ -7,9 +7,30 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::databases::Database;
+
 pub(crate) struct Bench {
     folder: TempDir,
+    /// The store that commands use; that of a bench without a URL is the default, a file in its folder.
+    url: Option<String>,
+    /// Kept for as long as the bench is used.
+    _database: Option<Database>,
 }
+
+/// Makes two tests of each of these functions: one on a SQLite file, one on Postgres.
+macro_rules! on_each_store {
+    ($($name:ident),+ $(,)?) => {
+        mod on_sqlite {
+            $(#[test] fn $name() { super::$name(&crate::bench::Bench::new()); })+
+        }
+
+        mod on_postgres {
+            $(#[test] fn $name() { super::$name(&crate::bench::Bench::on_postgres()); })+
+        }
+    };
+}
+
+pub(crate) use on_each_store;
 
 /// What a command answered.
 pub(crate) struct Answer {
@@ -50,8 +71,25 @@ impl Answer {
 }
 
 impl Bench {
+    /// A bench whose store is a SQLite file, which the first command makes.
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), url: None, _database: None }
+    }
+
+    /// A bench whose store is a fresh Postgres database with our schema.
+    pub(crate) fn on_postgres() -> Self {
+        let database = Database::migrated();
+        Self { url: Some(database.url()), _database: Some(database), ..Self::new() }
+    }
+
+    /// A bench whose store is what a URL names.
+    pub(crate) fn on(url: impl Into<String>) -> Self {
+        Self { url: Some(url.into()), ..Self::new() }
+    }
+
+    /// The store's URL, where it is not the default.
+    pub(crate) fn url(&self) -> &str {
+        self.url.as_deref().expect("a bench with a URL")
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -76,6 +114,9 @@ impl Bench {
             .env_remove("SPACE_PROFILES_STORE")
             .env("SPACE_PROFILES_SUBJECT", "user:ann")
             .stdin(Stdio::null());
+        if let Some(url) = &self.url {
+            command.env("SPACE_PROFILES_STORE", url);
+        }
         command
     }
 

@@ -56,6 +56,7 @@ fn g6_14_a_locked_store_is_busy_and_unchanged() {
     let store = "sqlite:space-profiles.db?busy_timeout_ms=200";
     let answer = bench.json(&["--store", store, "restore", EMBEDDING, "1", "--expect", "2"]);
     assert_eq!((answer.exit, &answer.error()["code"]), (5, &"STORE_BUSY".into()));
+    assert!(answer.error()["message"].as_str().unwrap().contains("busy_timeout_ms=N"), "{}", answer.stderr);
     drop(lock);
     assert_eq!(bench.json(&["show", EMBEDDING]).document()["activeRevision"], 2);
 }

@@ -15,14 +15,14 @@ fn copy(bench: &Bench) -> Answer {
     bench.json(&["copy", "--from", HERE, "--to", THERE])
 }
 
-fn counts(answer: &Answer) -> (u64, u64, u64, usize) {
+pub(crate) fn counts(answer: &Answer) -> (u64, u64, u64, usize) {
     let document = answer.document();
     let count = |name: &str| document[name].as_u64().unwrap();
     (count("spaces"), count("copied"), count("skipped"), document["failed"].as_array().unwrap().len())
 }
 
 /// Everything that a store tells of the usual scopes and of its ledger.
-fn told(bench: &Bench, store: &str) -> String {
+pub(crate) fn told(bench: &Bench, store: &str) -> String {
     let commands: [&[&str]; 6] = [
         &["space", "list"],
         &["log", EMBEDDING],
@@ -41,9 +41,8 @@ fn connect(bench: &Bench, name: &str) -> rusqlite::Connection {
     connection
 }
 
-#[test]
-fn a_store_is_copied_to_the_last_field_and_once_only() {
-    let bench = Bench::new();
+/// A store in which there is a row of every sort.
+pub(crate) fn fill(bench: &Bench) {
     bench.with_history();
     bench.run(&["restore", EMBEDDING, "1", "--expect", "2"]);
     let four = bench.write("4.json", embedding("four", 8, 4).to_string());
@@ -52,6 +51,13 @@ fn a_store_is_copied_to_the_last_field_and_once_only() {
     let one = bench.write("r.json", retrieval(5, 1).to_string());
     bench.run(&["propose", RETRIEVAL, "--snapshot", &one, "--capability", "cap.json"]);
     bench.run(&["adopt", &example("broken.ndjson"), "--catalog", &example("models.toml")]);
+    bench.run(&["space", "add", "globex/eu/018f0d60-7a49-7cc2-9c1b-5b36f18f3a40", "--name", "Händbuch 📚"]);
+}
+
+#[test]
+fn a_store_is_copied_to_the_last_field_and_once_only() {
+    let bench = Bench::new();
+    fill(&bench);
     let before = std::fs::read(bench.database()).unwrap();
     let first = copy(&bench);
     let (spaces, copied, skipped, failed) = counts(&first);

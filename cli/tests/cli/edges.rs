@@ -2,7 +2,16 @@
 
 use serde_json::Value;
 
-use crate::bench::{Answer, Bench, EMBEDDING, RETRIEVAL, SPACE, embedding, retrieval};
+use crate::bench::{Answer, Bench, EMBEDDING, RETRIEVAL, SPACE, embedding, on_each_store, retrieval};
+
+on_each_store! {
+    a_stored_name_cannot_steer_a_terminal,
+    a_line_that_is_refused_names_its_space_and_no_scope,
+    each_sort_of_absence_exits_4,
+    a_legacy_profile_is_adopted_first_unless_that_is_overridden,
+    the_same_configuration_needs_to_be_asked_for,
+    a_first_failure_stands,
+}
 
 /// Every command, as it is asked for help.
 const COMMANDS: &[&[&str]] = &[
@@ -34,6 +43,7 @@ const COMMANDS: &[&[&str]] = &[
     &["backfill", "retry"],
     &["adopt"],
     &["audit"],
+    &["copy"],
     &["completions"],
 ];
 
@@ -91,9 +101,7 @@ fn a_reader_that_goes_away_from_completions_is_no_error() {
     }
 }
 
-#[test]
-fn a_stored_name_cannot_steer_a_terminal() {
-    let bench = Bench::new();
+fn a_stored_name_cannot_steer_a_terminal(bench: &Bench) {
     assert_eq!(bench.run(&["space", "add", SPACE, "--name", "Hand\u{1b}[2J\u{9b}2Jbook\u{7}"]).exit, 0);
     let listed = bench.command(&["space", "list"]).env("CLICOLOR_FORCE", "1").output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -147,9 +155,7 @@ fn a_model_is_no_retrieval_profile() {
     assert!(answer.exit == 2 && answer.stderr.contains("--snapshot"), "{}", answer.stderr);
 }
 
-#[test]
-fn a_line_that_is_refused_names_its_space_and_no_scope() {
-    let bench = Bench::new();
+fn a_line_that_is_refused_names_its_space_and_no_scope(bench: &Bench) {
     let line = |version: u32| {
         format!(
             "{{\"tenantId\":\"acme\",\"knowledgeSpaceId\":\"018f0d60-7a49-7cc2-9c1b-5b36f18f3a40\",\
@@ -162,9 +168,7 @@ fn a_line_that_is_refused_names_its_space_and_no_scope() {
     assert!(failed.get("scope").is_none() && failed["message"].as_str().unwrap().contains(SPACE), "{failed}");
 }
 
-#[test]
-fn each_sort_of_absence_exits_4() {
-    let bench = Bench::new();
+fn each_sort_of_absence_exits_4(bench: &Bench) {
     bench.with_history();
     for (arguments, code) in [
         (&["show", RETRIEVAL][..], "PROFILE_NOT_FOUND"),
@@ -191,9 +195,7 @@ fn a_space_that_is_not_writable_is_refused_and_unchanged() {
     assert_eq!(bench.json(&["show", EMBEDDING]).document()["rowVersion"], 2);
 }
 
-#[test]
-fn a_legacy_profile_is_adopted_first_unless_that_is_overridden() {
-    let bench = Bench::new();
+fn a_legacy_profile_is_adopted_first_unless_that_is_overridden(bench: &Bench) {
     let profile = retrieval(5, 1);
     let line = serde_json::json!({
         "tenantId": "acme", "knowledgeSpaceId": "018f0d60-7a49-7cc2-9c1b-5b36f18f3a40", "manifestVersion": 1,
@@ -209,9 +211,7 @@ fn a_legacy_profile_is_adopted_first_unless_that_is_overridden() {
     assert_eq!(bench.run(&[&propose[..], &["--ignore-legacy"]].concat()).exit, 0);
 }
 
-#[test]
-fn the_same_configuration_needs_to_be_asked_for() {
-    let bench = Bench::new();
+fn the_same_configuration_needs_to_be_asked_for(bench: &Bench) {
     bench.with_history();
     // A vector space may be carried on by the same model.
     let mut same = embedding("text-embedding-3-large", 3072, 3);
@@ -224,9 +224,7 @@ fn the_same_configuration_needs_to_be_asked_for() {
     assert_eq!((allowed.exit, &allowed.document()["activeRevision"]), (0, &3.into()));
 }
 
-#[test]
-fn a_first_failure_stands() {
-    let bench = Bench::new();
+fn a_first_failure_stands(bench: &Bench) {
     bench.run(&["space", "add", SPACE]);
     bench.write("cap.json", "{}");
     let one = bench.write("1.json", embedding("m", 8, 1).to_string());

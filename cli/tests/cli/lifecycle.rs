@@ -2,15 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, EMBEDDING, RETRIEVAL, SPACE, embedding, retrieval};
+use crate::bench::{Bench, EMBEDDING, RETRIEVAL, SPACE, embedding, on_each_store, retrieval};
+
+on_each_store! {
+    a_revision_is_printed_with_all_its_fields,
+    somebody_elses_change_exits_3_and_says_what_is_there,
+    the_number_and_the_vector_space_are_filled_in,
+    history_is_read_back,
+    a_rollback_appends_and_activates,
+    both_kinds_are_activated_together,
+}
 
 fn keys(document: &Value) -> Vec<&str> {
     document.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-#[test]
-fn a_revision_is_printed_with_all_its_fields() {
-    let bench = Bench::new();
+fn a_revision_is_printed_with_all_its_fields(bench: &Bench) {
     bench.run(&["space", "add", SPACE]);
     let snapshot = bench.write("1.json", embedding("m", 8, 1).to_string());
     let capability = bench.write("cap.json", "{\"n\": 0.9215686321258545}");
@@ -50,9 +57,7 @@ fn a_revision_is_printed_with_all_its_fields() {
     assert_eq!(bench.json(&propose).document()["replayed"], true);
 }
 
-#[test]
-fn somebody_elses_change_exits_3_and_says_what_is_there() {
-    let bench = Bench::new();
+fn somebody_elses_change_exits_3_and_says_what_is_there(bench: &Bench) {
     bench.with_history();
     let three = bench.write("3.json", embedding("three", 8, 3).to_string());
     let propose = ["propose", EMBEDDING, "--snapshot", &three, "--capability", "cap.json"];
@@ -90,9 +95,7 @@ fn somebody_elses_change_exits_3_and_says_what_is_there() {
     assert_eq!((refused.exit, refused.error()["issues"].as_array().unwrap().len()), (1, 6));
 }
 
-#[test]
-fn the_number_and_the_vector_space_are_filled_in() {
-    let bench = Bench::new();
+fn the_number_and_the_vector_space_are_filled_in(bench: &Bench) {
     bench.with_history();
     let model =
         ["--plugin", "p", "--provider", "o", "--model", "m", "--dimension", "8", "--capability", "cap.json"];
@@ -113,9 +116,7 @@ fn the_number_and_the_vector_space_are_filled_in() {
     assert_eq!(bench.run(&[&["propose", EMBEDDING][..], &zero].concat()).exit, 2);
 }
 
-#[test]
-fn history_is_read_back() {
-    let bench = Bench::new();
+fn history_is_read_back(bench: &Bench) {
     bench.with_history();
     let shown = bench.json(&["show", EMBEDDING]).document();
     let expected = [
@@ -147,9 +148,7 @@ fn history_is_read_back() {
     assert_eq!((&empty["activeRevision"], &empty["items"]), (&Value::Null, &json!([])));
 }
 
-#[test]
-fn a_rollback_appends_and_activates() {
-    let bench = Bench::new();
+fn a_rollback_appends_and_activates(bench: &Bench) {
     bench.with_history();
     let restored = bench.json(&["restore", EMBEDDING, "1", "--expect", "2"]);
     assert_eq!((restored.exit, &restored.document()["activeRevision"]), (0, &3.into()));
@@ -160,9 +159,7 @@ fn a_rollback_appends_and_activates() {
     assert_eq!(bench.run(&["audit"]).exit, 0);
 }
 
-#[test]
-fn both_kinds_are_activated_together() {
-    let bench = Bench::new();
+fn both_kinds_are_activated_together(bench: &Bench) {
     bench.run(&["space", "add", SPACE]);
     bench.write("cap.json", "{}");
     let one = bench.write("e.json", embedding("m", 8, 1).to_string());

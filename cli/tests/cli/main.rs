@@ -1,4 +1,4 @@
-//! The binary as people and scripts use it, over SQLite files.
+//! The binary as people and scripts use it, over SQLite files and Postgres databases.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -11,8 +11,10 @@ mod adopting;
 mod bench;
 mod broken_stores;
 mod copying;
+mod databases;
 mod edges;
 mod lifecycle;
 mod offline;
 mod people;
+mod postgres;
 mod spaces;

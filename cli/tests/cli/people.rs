@@ -1,6 +1,13 @@
 //! What people see, as snapshots.
 
-use crate::bench::{Bench, EMBEDDING, SPACE, embedding, example};
+use crate::bench::{Bench, EMBEDDING, SPACE, embedding, example, on_each_store};
+
+on_each_store! {
+    a_history,
+    errors_that_say_what_to_do,
+    adoption,
+    what_failed_is_listed_in_the_order_of_the_file_and_of_the_scopes,
+}
 
 /// Compares with the stored snapshot; times, ids and digests differ from run to run.
 pub(crate) fn assert_shown(name: &str, shown: &str) {
@@ -12,9 +19,7 @@ pub(crate) fn assert_shown(name: &str, shown: &str) {
     settings.bind(|| insta::assert_snapshot!(name, shown));
 }
 
-#[test]
-fn a_history() {
-    let bench = Bench::new();
+fn a_history(bench: &Bench) {
     bench.with_history();
     assert_shown("show", &bench.run(&["show", EMBEDDING]).shown());
     assert_shown("log", &bench.run(&["log", EMBEDDING]).shown());
@@ -25,11 +30,10 @@ fn a_history() {
     assert_shown("audit", &bench.run(&["audit"]).shown());
 }
 
-#[test]
-fn errors_that_say_what_to_do() {
-    let bench = Bench::new();
+fn errors_that_say_what_to_do(bench: &Bench) {
     bench.with_history();
     assert_shown("head_conflict", &bench.run(&["restore", EMBEDDING, "1", "--expect", "1"]).shown());
+    assert_shown("no_change", &bench.run(&["restore", EMBEDDING, "2", "--expect", "2"]).shown());
     assert_shown("not_found", &bench.run(&["show", &format!("{SPACE}/retrieval")]).shown());
     let wrong = bench.write("wrong.json", embedding(" bge-m3", 0, 3).to_string());
     let propose = ["propose", EMBEDDING, "--snapshot", &wrong, "--capability", "cap.json"];
@@ -46,9 +50,7 @@ fn validation() {
     assert_shown("invalid", &bench.run(&["validate", &wrong, "--kind", "embedding"]).shown());
 }
 
-#[test]
-fn adoption() {
-    let bench = Bench::new();
+fn adoption(bench: &Bench) {
     let catalog = example("models.toml");
     let adopt = |file: &str| bench.run(&["adopt", &example(file), "--catalog", &catalog]).shown();
     assert_shown("adopt", &adopt("manifests.ndjson"));
@@ -59,9 +61,7 @@ fn adoption() {
     assert_shown("backfill_status", &bench.run(&["backfill", "status"]).shown());
 }
 
-#[test]
-fn what_failed_is_listed_in_the_order_of_the_file_and_of_the_scopes() {
-    let bench = Bench::new();
+fn what_failed_is_listed_in_the_order_of_the_file_and_of_the_scopes(bench: &Bench) {
     let adopt = ["adopt", &example("broken.ndjson"), "--catalog", &example("models.toml")];
     assert_shown("adopt_broken", &bench.run(&adopt).shown());
     assert_shown("backfill_list", &bench.run(&["backfill", "list"]).shown());
@@ -84,6 +84,7 @@ fn a_damaged_history() {
 fn help() {
     let bench = Bench::new();
     assert_shown("help", &bench.run(&["--help"]).shown());
+    assert_shown("help_copy", &bench.run(&["copy", "--help"]).shown());
     assert_shown("help_propose", &bench.run(&["propose", "--help"]).shown());
     for command in
         ["validate", "adopt", "activate", "restore", "audit", "log", "diff", "import", "copy", "completions"]

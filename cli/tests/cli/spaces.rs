@@ -1,10 +1,14 @@
 //! Spaces, imports and the schema.
 
-use crate::bench::{Bench, EMBEDDING, SPACE, embedding};
+use crate::bench::{Bench, EMBEDDING, SPACE, embedding, on_each_store};
 
-#[test]
-fn spaces_are_added_listed_and_deleted() {
-    let bench = Bench::new();
+on_each_store! {
+    spaces_are_added_listed_and_deleted,
+    a_line_that_cannot_be_read_is_reported_by_number_and_the_rest_is_imported,
+    a_scope_of_an_unknown_space_is_not_found,
+}
+
+fn spaces_are_added_listed_and_deleted(bench: &Bench) {
     let added = bench.json(&["space", "add", SPACE, "--name", "Handbook"]);
     assert_eq!((added.exit, &added.document()["replayed"]), (0, &false.into()));
     assert_eq!(bench.json(&["space", "add", SPACE]).document()["replayed"], true);
@@ -20,9 +24,7 @@ fn spaces_are_added_listed_and_deleted() {
     assert_eq!(bench.run(&["space", "delete", SPACE, "--yes"]).exit, 4);
 }
 
-#[test]
-fn a_line_that_cannot_be_read_is_reported_by_number_and_the_rest_is_imported() {
-    let bench = Bench::new();
+fn a_line_that_cannot_be_read_is_reported_by_number_and_the_rest_is_imported(bench: &Bench) {
     let line = |id: u8, version: u32| {
         format!(
             "{{\"tenantId\":\"acme\",\"knowledgeSpaceId\":\"018f0d60-7a49-7cc2-9c1b-5b36f18f3a{id:02}\",\
@@ -83,9 +85,7 @@ fn the_schema_is_brought_up_to_date_on_first_use_and_can_be_checked() {
     assert_eq!(bench.run(&["audit"]).exit, 1, "the audit misses the trigger too");
 }
 
-#[test]
-fn a_scope_of_an_unknown_space_is_not_found() {
-    let bench = Bench::new();
+fn a_scope_of_an_unknown_space_is_not_found(bench: &Bench) {
     let snapshot = bench.write("1.json", embedding("m", 8, 1).to_string());
     let capability = bench.write("cap.json", "{}");
     let answer = bench.json(&["propose", EMBEDDING, "--snapshot", &snapshot, "--capability", &capability]);

@@ -108,9 +108,7 @@ pub(super) fn space(copy: &CopySpace) -> Call {
 }
 
 pub(super) fn scope(copy: &CopyScope) -> Vec<Call> {
-    let lock = Call::of(LOCK_ANY_SPACE)
-        .with(copy.scope.space.tenant.as_str())
-        .with(copy.scope.space.id.as_uuid());
+    let lock = Call::of(LOCK_ANY_SPACE).with(copy.scope.space.tenant.as_str()).with(copy.scope.space.id.as_uuid());
     let mut calls = vec![lock, of_scope(EXPECT_NOTHING, &copy.scope)];
     calls.extend(copy.revisions.chunks(CHUNK).map(|rows| revisions(&copy.scope, rows)));
     calls.extend(copy.head.iter().map(|row| head(&copy.scope, row)));

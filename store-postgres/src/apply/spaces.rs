@@ -167,9 +167,9 @@ pub(super) fn put_manifest(put: &PutManifest) -> Call {
         // No manifest is there without its space: a foreign key sees to it.
         (Some(row), _) => add_with_manifest(row, &put.to),
         (None, None) => with_manifest(of_space(PUT_FIRST_MANIFEST), &put.to).with(put.rename.as_deref()),
-        (None, Some(from)) => {
-            with_manifest(of_space(REPLACE_MANIFEST), &put.to).with(put.rename.as_deref()).with(integer(from.get()))
-        }
+        (None, Some(from)) => with_manifest(of_space(REPLACE_MANIFEST), &put.to)
+            .with(put.rename.as_deref())
+            .with(integer(from.get())),
     }
 }
 

@@ -48,7 +48,15 @@ SELECT
 FROM "tables" t
 JOIN pg_constraint c ON c.conrelid = t.oid AND c.contype NOT IN ('n', 't')
 CROSS JOIN LATERAL (
-  SELECT regexp_replace(pg_get_constraintdef(c.oid), ' NOT VALID$', '') AS definition
+  -- The server prints `IN` with its casts at the array, and once a dump of that was restored, at each element. Both
+  -- become casts of the literals.
+  SELECT regexp_replace(
+    regexp_replace(
+      regexp_replace(pg_get_constraintdef(c.oid), ' NOT VALID$', ''),
+      '\(ARRAY\[([^]]*)\]\)::text\[\]', 'ARRAY[\1]', 'g'
+    ),
+    '\((''[^'']*'')::character varying\)::text|(''[^'']*'')::character varying', '\1\2::text', 'g'
+  ) AS definition
 ) n
 
 UNION ALL

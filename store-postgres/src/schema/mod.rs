@@ -93,30 +93,41 @@ async fn migrate_in(session: &mut Session, patience: &Patience) -> Result<Vec<&'
     Ok(pending)
 }
 
-/// The names of the migrations that a schema has not had. Changes nothing.
-pub(crate) async fn pending(connection: &mut PgConnection) -> Result<Vec<&'static str>, StoreError> {
-    let mut reading = session::reading(connection).await?;
-    let history = History::read(&mut reading).await?;
-    reading.rollback().await.map_err(|error| failed(&error))?;
-    history.pending()
+async fn pending(connection: &mut PgConnection) -> Result<Vec<&'static str>, StoreError> {
+    let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
+    let pending = pending_in(&mut transaction).await?;
+    transaction.rollback().await.map_err(|error| failed(&error))?;
+    Ok(pending)
 }
 
-/// Every way in which a database is not what the migrations make, a sentence each. Changes nothing.
-pub(crate) async fn differences(connection: &mut PgConnection) -> Result<Vec<String>, StoreError> {
-    let mut reading = session::reading(connection).await?;
-    let history = History::read(&mut reading).await?;
-    let differences = match history.pending() {
-        Err(error) => vec![error.message],
-        Ok(pending) if !pending.is_empty() => pending.iter().map(|name| history::not_migrated(name)).collect(),
-        Ok(_) => {
-            let mut differences = spaces::differences(&mut reading).await?;
-            let found = catalog::read(&mut reading).await?;
-            differences.extend(compare(&catalog::expected(), &found).into_iter().map(|it| it.sentence));
-            differences
-        }
-    };
-    reading.rollback().await.map_err(|error| failed(&error))?;
+async fn differences(connection: &mut PgConnection) -> Result<Vec<String>, StoreError> {
+    let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
+    let differences = differences_in(&mut transaction).await?;
+    transaction.rollback().await.map_err(|error| failed(&error))?;
     Ok(differences)
+}
+
+/// The names of the migrations that a schema has not had. Changes nothing. The transaction is the caller's, who ends it.
+pub(crate) async fn pending_in(transaction: &mut PgConnection) -> Result<Vec<&'static str>, StoreError> {
+    session::look_at_first_schema(transaction).await?;
+    History::read(transaction).await?.pending()
+}
+
+/// Every way in which a database is not what the migrations make, a sentence each. Changes nothing. The transaction is
+/// the caller's, who ends it.
+pub(crate) async fn differences_in(transaction: &mut PgConnection) -> Result<Vec<String>, StoreError> {
+    session::look_at_first_schema(transaction).await?;
+    let history = History::read(transaction).await?;
+    match history.pending() {
+        Err(error) => Ok(vec![error.message]),
+        Ok(pending) if !pending.is_empty() => Ok(pending.iter().map(|name| history::not_migrated(name)).collect()),
+        Ok(_) => {
+            let mut differences = spaces::differences(transaction).await?;
+            let found = catalog::read(transaction).await?;
+            differences.extend(compare(&catalog::expected(), &found).into_iter().map(|it| it.sentence));
+            Ok(differences)
+        }
+    }
 }
 
 fn damaged(differences: &[String]) -> StoreError {

@@ -81,13 +81,19 @@ impl Session {
 /// A transaction for looking at the schema, in which names are found in its first schema only.
 pub(super) async fn reading(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, StoreError> {
     let mut reading = connection.begin().await.map_err(|error| failed(&error))?;
-    first_schema(&mut reading).await?;
+    look_at_first_schema(&mut reading).await?;
+    Ok(reading)
+}
+
+/// For the rest of the transaction, names are found in the first schema only.
+pub(super) async fn look_at_first_schema(transaction: &mut PgConnection) -> Result<(), StoreError> {
+    first_schema(transaction).await?;
     const SETTINGS: &str = "
         SELECT
           set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true),
           set_config('quote_all_identifiers', 'off', true)";
-    sqlx::raw_sql(SETTINGS).execute(&mut *reading).await.map_err(|error| failed(&error))?;
-    Ok(reading)
+    sqlx::raw_sql(SETTINGS).execute(transaction).await.map_err(|error| failed(&error))?;
+    Ok(())
 }
 
 /// The first schema of the search_path, which must be there: the next one is not what was asked for. Only one named

@@ -68,9 +68,9 @@ impl Spaces {
         tables.filter(|table| self.rows.iter().any(|row| row.0 == *table)).collect()
     }
 
-    /// Whether we may point foreign keys at the spaces.
-    pub(super) fn may_be_referenced(&self) -> bool {
-        self.found("knowledge_spaces", "table", "a table") == Some("")
+    /// Whether the spaces are there, but no foreign key of ours may point at them.
+    pub(super) fn may_not_be_referenced(&self) -> bool {
+        self.found("knowledge_spaces", "table", "a table") == Some("REFERENCES")
     }
 
     pub(super) fn differences(&self) -> Vec<String> {

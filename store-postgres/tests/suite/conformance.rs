@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use space_profiles_conformance::{
-    Column, ManualClock, MemoryBuilder, StoreBuilder, StoreUnderTest, Tamper, random,
+    Column, Fixture, ManualClock, MemoryBuilder, StoreBuilder, StoreUnderTest, Tamper, random,
 };
 use space_profiles_core::Store;
 use space_profiles_postgres::{PostgresOptions, PostgresStore};
@@ -17,15 +17,33 @@ struct Direct;
 /// Builds stores that reach theirs through PgBouncer in transaction mode.
 struct Pooled;
 
-struct Postgres {
+pub(crate) struct Postgres {
     store: PostgresStore,
-    database: Database,
+    database: Arc<Database>,
+}
+
+impl Postgres {
+    /// A fixture over a database of the caller's.
+    pub(crate) async fn fixture(database: &Arc<Database>) -> Fixture {
+        Fixture::new(&On(Arc::clone(database))).await
+    }
+}
+
+/// Builds a store on a database that is there.
+struct On(Arc<Database>);
+
+#[async_trait::async_trait]
+impl StoreBuilder for On {
+    async fn build(&self, clock: Arc<ManualClock>) -> Arc<dyn StoreUnderTest> {
+        let store = PostgresStore::open(&self.0.options().clock(clock)).await.unwrap();
+        Arc::new(Postgres { store, database: Arc::clone(&self.0) })
+    }
 }
 
 #[async_trait::async_trait]
 impl StoreBuilder for Direct {
     async fn build(&self, clock: Arc<ManualClock>) -> Arc<dyn StoreUnderTest> {
-        let database = Database::migrated();
+        let database = Arc::new(Database::migrated());
         let store = PostgresStore::open(&database.options().clock(clock)).await.unwrap();
         Arc::new(Postgres { store, database })
     }
@@ -34,7 +52,7 @@ impl StoreBuilder for Direct {
 #[async_trait::async_trait]
 impl StoreBuilder for Pooled {
     async fn build(&self, clock: Arc<ManualClock>) -> Arc<dyn StoreUnderTest> {
-        let database = Database::migrated();
+        let database = Arc::new(Database::migrated());
         let url = format!("{}?pgbouncer=true", pooler().url(&database.name));
         let options = PostgresOptions::from_url(&url).unwrap();
         let store = PostgresStore::open(&options.clock(clock)).await.unwrap();

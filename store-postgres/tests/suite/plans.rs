@@ -93,19 +93,34 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         "{a_space}, ARRAY['embedding'], ARRAY['{candidate}']::uuid[], ARRAY[3], ARRAY['{former}']::uuid[],
          ARRAY[2], ARRAY[2], ARRAY[gen_random_uuid()], ARRAY[3], ARRAY[now()], 'user:ann'"
     );
+    let enqueued = database.sql(
+        "SELECT
+           quote_literal(array_agg(gen_random_uuid())) || ', ' || quote_literal(array_agg(tenant_id)) || ', '
+           || quote_literal(array_agg(id)) || ', ' || quote_literal(array_agg('embedding'::text)) || ', '
+           || quote_literal(array_agg(2)) || ', ' || quote_literal(array_agg('{}'::text)) || ', '
+           || quote_literal(array_agg(repeat('1', 64))) || ', ' || quote_literal(array_agg(3)) || ', '
+           || quote_literal(array_agg(now())) || ', ' || quote_literal(array_agg(now())) || ', '
+           || quote_literal(array_agg(now()))
+         FROM (SELECT tenant_id, id FROM knowledge_spaces ORDER BY id LIMIT 100) AS few",
+    );
     let page = "NULL, '018f0d60-7a49-7cc2-9c00-000000005000', 'tenant-1', 100";
     let calls = [
         ("CLAIM", claim.clone()),
-        ("CLAIM_OF_TENANT", format!("{claim}, 'tenant-7'")),
         ("CLAIM_OF_SPACES", format!("{claim}, {spaces}")),
         ("DISCOVERY", page.to_owned()),
         ("DISCOVERY_OF_SPACES", format!("{page}, {spaces}")),
         ("SCOPES", load),
         ("REVISIONS", format!("{scope}, 0, 101")),
         ("ACTIVATE", activate),
-        ("OWNERS", "'018f0d60-7a49-7cc2-9c00-000000005000', 'tenant-1', 100".to_owned()),
+        ("OWNERS", "'tenant-50', '018f0d60-7a49-7cc2-9c00-000000005000', 100".to_owned()),
         ("BACKFILLS", "'00000000-0000-0000-0000-000000000000', NULL, NULL, 100".to_owned()),
         ("NEWEST_BACKFILL", format!("{scope}, NULL")),
+        ("SPACE_ROWS", spaces.clone()),
+        ("MANIFEST_ROWS", spaces.clone()),
+        ("HEAD_ROWS", spaces.clone()),
+        ("REVISION_ROWS", spaces.clone()),
+        ("BACKFILL_ROWS", spaces.clone()),
+        ("ENQUEUE", enqueued),
     ];
     for (name, arguments) in calls {
         for mode in ["force_custom_plan", "force_generic_plan"] {

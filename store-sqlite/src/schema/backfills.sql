@@ -129,9 +129,6 @@ CREATE INDEX "knowledge_space_profile_backfills_running_idx"
   ON "knowledge_space_profile_backfills" ("lease_expires_at", "id")
   WHERE "run_state" = 'running';
 
-CREATE INDEX "knowledge_space_profile_backfills_walk_idx"
-  ON "knowledge_space_profile_backfills" ("knowledge_space_id", "tenant_id");
-
 CREATE TRIGGER "knowledge_space_profile_backfills_immutable_tr"
 BEFORE UPDATE OF
   "tenant_id", "knowledge_space_id", "kind", "source_manifest_version", "source_snapshot",

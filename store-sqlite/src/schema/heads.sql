@@ -37,9 +37,6 @@ CREATE TABLE "knowledge_space_profile_heads" (
 CREATE UNIQUE INDEX "knowledge_space_profile_heads_scope_uq"
   ON "knowledge_space_profile_heads" ("tenant_id", "knowledge_space_id", "kind");
 
-CREATE INDEX "knowledge_space_profile_heads_walk_idx"
-  ON "knowledge_space_profile_heads" ("knowledge_space_id", "tenant_id");
-
 CREATE TRIGGER "knowledge_space_profile_heads_immutable_tr"
 BEFORE UPDATE OF "tenant_id", "knowledge_space_id", "kind"
 ON "knowledge_space_profile_heads"

@@ -113,11 +113,6 @@ CREATE UNIQUE INDEX "knowledge_space_profile_revisions_one_active_uq"
   ON "knowledge_space_profile_revisions" ("tenant_id", "knowledge_space_id", "kind")
   WHERE "state" = 'active';
 
--- The audit walks spaces by (id, tenant), also those whose own row is missing. No activation pays for this
--- index: its columns never change.
-CREATE INDEX "knowledge_space_profile_revisions_walk_idx"
-  ON "knowledge_space_profile_revisions" ("knowledge_space_id", "tenant_id");
-
 -- `UPDATE OF` keeps the trigger away from the updates that only move a revision through its states.
 CREATE TRIGGER "knowledge_space_profile_revisions_immutable_tr"
 BEFORE UPDATE OF

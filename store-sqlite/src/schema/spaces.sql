@@ -29,7 +29,7 @@ CREATE TABLE "knowledge_spaces" (
     )
 ) STRICT;
 
--- Discovery and audit walk spaces by (id, tenant).
+-- Discovery walks spaces by (id, tenant).
 CREATE INDEX "knowledge_spaces_walk_idx" ON "knowledge_spaces" ("id", "tenant_id");
 
 CREATE TABLE "knowledge_space_manifests" (
@@ -57,6 +57,3 @@ CREATE TABLE "knowledge_space_manifests" (
   FOREIGN KEY ("tenant_id", "knowledge_space_id")
     REFERENCES "knowledge_spaces" ("tenant_id", "id") ON DELETE CASCADE
 ) STRICT;
-
-CREATE INDEX "knowledge_space_manifests_walk_idx"
-  ON "knowledge_space_manifests" ("knowledge_space_id", "tenant_id");

@@ -1,4 +1,4 @@
-//! The behaviours of the worker and of the catalog, over the in-memory store.
+//! The behaviours of the worker and of the catalog, over the in-memory store and, where that matters, Postgres.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -11,5 +11,6 @@ mod catalog;
 mod examples;
 mod faulty;
 mod install;
+mod postgres;
 mod running;
 mod support;

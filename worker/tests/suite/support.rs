@@ -60,19 +60,7 @@ impl World {
         embedding: Option<Value>,
         retrieval: Option<Value>,
     ) -> Space {
-        let mut metadata = json!({});
-        for (kind, profile) in Kind::ALL.into_iter().zip([embedding, retrieval]) {
-            if let Some(profile) = profile {
-                metadata[kind.legacy_key()] = profile;
-            }
-        }
-        let line = json!({
-            "tenantId": "acme",
-            "knowledgeSpaceId": Self::space(number).id.to_string(),
-            "manifestVersion": version,
-            "metadata": metadata,
-        });
-        let line = ImportLine::parse(line.to_string().as_bytes()).unwrap();
+        let line = line(number, version, embedding, retrieval);
         self.registry.import(&line).await.unwrap();
         line.space
     }
@@ -101,6 +89,23 @@ impl World {
         let check: Arc<dyn ModelCheck> = Arc::clone(check) as _;
         Worker::new(self.ledger(), check, options)
     }
+}
+
+/// A line of an import: the space of a number, and a manifest that holds these profiles.
+pub(crate) fn line(number: u32, version: u32, embedding: Option<Value>, retrieval: Option<Value>) -> ImportLine {
+    let mut metadata = json!({});
+    for (kind, profile) in Kind::ALL.into_iter().zip([embedding, retrieval]) {
+        if let Some(profile) = profile {
+            metadata[kind.legacy_key()] = profile;
+        }
+    }
+    let line = json!({
+        "tenantId": "acme",
+        "knowledgeSpaceId": World::space(number).id.to_string(),
+        "manifestVersion": version,
+        "metadata": metadata,
+    });
+    ImportLine::parse(line.to_string().as_bytes()).unwrap()
 }
 
 pub(crate) fn options(name: &str) -> WorkerOptions {

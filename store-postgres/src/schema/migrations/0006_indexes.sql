@@ -16,14 +16,3 @@ CREATE INDEX "knowledge_space_profile_backfills_running_idx"
 CREATE INDEX "knowledge_space_profile_backfills_tenant_idx"
   ON "knowledge_space_profile_backfills" ("tenant_id", "due_at", "id")
   WHERE "run_state" = 'queued' AND "execution_attempts" < "max_execution_attempts";
-
--- A claim for some spaces finds their rows by these, and the audit walks spaces by (id, tenant), also those whose
--- own row is missing. No activation pays for one: its columns never change.
-CREATE INDEX "knowledge_space_profile_backfills_walk_idx"
-  ON "knowledge_space_profile_backfills" ("knowledge_space_id", "tenant_id");
-
-CREATE INDEX "knowledge_space_profile_heads_walk_idx"
-  ON "knowledge_space_profile_heads" ("knowledge_space_id", "tenant_id");
-
-CREATE INDEX "knowledge_space_profile_revisions_walk_idx"
-  ON "knowledge_space_profile_revisions" ("knowledge_space_id", "tenant_id");

@@ -137,3 +137,34 @@ async fn a_role_that_may_not_create_is_told_which_right_it_needs() {
         "{message}"
     );
 }
+
+#[tokio::test]
+async fn what_is_to_be_granted_is_told_so_that_it_runs() {
+    let database = Database::empty();
+    let role = format!("{} migrator", database.name);
+    let schema = "Blue Room";
+    database.sql(&format!(
+        r#"CREATE ROLE "{role}" LOGIN; CREATE SCHEMA "{schema}"; GRANT USAGE ON SCHEMA "{schema}" TO "{role}""#
+    ));
+    database.sql(&format!(r#"SET search_path = "{schema}"; {THEIR_SPACES}"#));
+    let options = database.options.clone().username(&role).options([("search_path", format!("\"{schema}\""))]);
+    let message = refused(crate::schema::migrate(&options).await, StoreCode::Schema);
+    let grants: Vec<_> =
+        message.lines().filter_map(|line| line.split_once("run ").map(|(_, grant)| grant)).collect();
+    assert_eq!(grants.len(), 2, "{message}");
+    database.sql(&format!(r#"SET search_path = "{schema}"; {}"#, grants.join("; ")));
+    assert_eq!(crate::schema::migrate(&options).await.unwrap(), names());
+}
+
+#[tokio::test]
+async fn an_owner_of_the_profiles_needs_no_right_to_the_spaces() {
+    let database = Database::empty();
+    let role = format!("{}_owner", database.name);
+    database.sql(&format!(
+        "{THEIR_SPACES} CREATE ROLE {role} LOGIN; GRANT CREATE ON SCHEMA public TO {role};
+         GRANT REFERENCES ON knowledge_spaces TO {role}; SET ROLE {role}; {SEED} RESET ROLE;
+         REVOKE REFERENCES ON knowledge_spaces FROM {role}"
+    ));
+    let options = database.options.clone().username(&role);
+    assert_eq!(crate::schema::migrate(&options).await.unwrap(), names());
+}

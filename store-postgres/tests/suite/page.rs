@@ -1,0 +1,89 @@
+//! What the operator's page shows is what works.
+
+use space_profiles_postgres::PostgresStore;
+
+use crate::databases::Database;
+
+const PAGE: &str = include_str!("../../../docs/postgres.md");
+
+/// The tables of spaces as knowledge-fs has them, and then its profiles.
+pub(crate) const THEIR_TABLES: &str = concat!(
+    "CREATE TABLE knowledge_spaces (
+       id uuid PRIMARY KEY, tenant_id text NOT NULL, slug text NOT NULL DEFAULT '', name text NOT NULL DEFAULT '',
+       lifecycle_state varchar(16) NOT NULL DEFAULT 'active', deletion_job_id uuid,
+       created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(),
+       UNIQUE (tenant_id, id));
+     CREATE TABLE knowledge_space_manifests (
+       id uuid PRIMARY KEY DEFAULT gen_random_uuid(), tenant_id text NOT NULL, knowledge_space_id uuid NOT NULL,
+       manifest_version integer NOT NULL, metadata jsonb NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
+       updated_at timestamptz NOT NULL DEFAULT now(), UNIQUE (tenant_id, knowledge_space_id));",
+    include_str!("../../../testdata/seed/0018_versioned_space_profiles.postgres.sql")
+);
+
+/// The blocks of SQL under a mark, `<!-- MARK -->`.
+pub(crate) fn blocks(mark: &str) -> Vec<&'static str> {
+    let mark = format!("<!-- {mark} -->\n```sql\n");
+    PAGE.split(&mark).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// The only block of SQL under a mark.
+pub(crate) fn block(mark: &str) -> &'static str {
+    let blocks = blocks(mark);
+    assert_eq!(blocks.len(), 1, "expected one block `{mark}`");
+    blocks[0]
+}
+
+#[test]
+fn the_sql_of_the_page_runs() {
+    let blocks = blocks("run");
+    assert!(blocks.len() >= 7, "{blocks:?}");
+    let grants = PAGE.matches("<!-- grants: ").count();
+    assert_eq!(blocks.len() + grants, PAGE.matches("```sql").count(), "each block has a mark");
+    let database = Database::migrated();
+    for block in blocks {
+        database.sql(block);
+    }
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_is_mended_as_the_page_says() {
+    let database = Database::empty();
+    database.sql(THEIR_TABLES);
+    database.sql(
+        "INSERT INTO knowledge_spaces (id, tenant_id) VALUES ('018f0d60-7a49-7cc2-9c1b-5b36f18f3a40', 't');
+         INSERT INTO knowledge_space_profile_revisions
+         SELECT
+           gen_random_uuid(), 't', '018f0d60-7a49-7cc2-9c1b-5b36f18f3a40', 'embedding', number, state, '{}',
+           repeat('a', 64), '{}', repeat('b', 64), 'p', 'p', 'm', 'v', 8, 'user:ann', NULL, NULL, at, at,
+           CASE WHEN state = 'active' THEN at END
+         FROM
+           (VALUES (1, 'active'), (2, 'active'), (3, 'candidate'), (4, 'candidate')) AS row (number, state),
+           (SELECT now() + interval '1 hour' AS at) AS stamped;
+         INSERT INTO knowledge_space_profile_heads
+         SELECT gen_random_uuid(), 't', knowledge_space_id, kind, id, 2, 1, now(), now()
+         FROM knowledge_space_profile_revisions WHERE revision = 2",
+    );
+    let message = PostgresStore::migrate(&database.options()).await.unwrap_err().message;
+    assert!(message.contains("found revisions 1, 2") && message.contains("found revisions 3, 4"), "{message}");
+
+    let mend = blocks("run").into_iter().find(|block| block.contains("DUPLICATE_CANDIDATE")).unwrap();
+    database.sql(mend);
+    PostgresStore::migrate(&database.options()).await.unwrap();
+    let states = "SELECT string_agg(state, ' ' ORDER BY revision) FROM knowledge_space_profile_revisions";
+    assert_eq!(database.sql(states), "superseded active failed candidate");
+    let disordered = "SELECT count(*) FROM knowledge_space_profile_revisions
+        WHERE activated_at > superseded_at OR created_at > least(failed_at, updated_at)";
+    assert_eq!(database.sql(disordered), "0", "by a clock that runs ahead");
+}
+
+#[tokio::test]
+async fn a_column_that_a_trigger_names_is_changed_as_the_page_says() {
+    let database = Database::migrated();
+    let change = "ALTER TABLE knowledge_space_profile_revisions ALTER COLUMN plugin_id TYPE varchar(512);";
+    let refused = database.cluster.try_sql(&database.name, change).unwrap_err();
+    assert!(refused.contains("used in a trigger definition"), "{refused}");
+    let shown = blocks("run").into_iter().find(|block| block.contains(change)).unwrap();
+    database.sql(shown);
+    database.sql(&shown.replace("varchar(512)", "varchar(256)"));
+    assert_eq!(PostgresStore::migrate(&database.options()).await.unwrap(), Vec::<&str>::new(), "nothing differs");
+}
