@@ -18,5 +18,5 @@ pub mod random;
 pub use behaviours::*;
 pub use clock::{ManualClock, SequentialDraw};
 pub use harness::*;
-pub use lost_replies::LostReplies;
+pub use lost_replies::{Fate, LostReplies};
 pub use memory::MemoryBuilder;

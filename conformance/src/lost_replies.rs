@@ -1,5 +1,5 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use space_profiles_core::*;
 
@@ -10,14 +10,26 @@ pub type Meanwhile = Box<dyn Fn() -> futures_util::future::BoxFuture<'static, ()
 pub struct LostReplies {
     inner: Arc<dyn Store>,
     to_lose: AtomicU32,
-    commits: bool,
+    fate: Fate,
     meanwhile: Meanwhile,
+    under_way: Mutex<Vec<Change>>,
+}
+
+/// What becomes of a commit whose reply is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It happens.
+    Happens,
+    /// It never happens.
+    Never,
+    /// It is still under way when the store is looked at again, and happens before the next write does.
+    Late,
 }
 
 impl LostReplies {
-    /// Loses the replies of the next `count` commits; `commits` says whether those happen at all.
-    pub fn new(inner: Arc<dyn Store>, count: u32, commits: bool, meanwhile: Meanwhile) -> Self {
-        Self { inner, to_lose: AtomicU32::new(count), commits, meanwhile }
+    /// Loses the replies of the next `count` commits.
+    pub fn new(inner: Arc<dyn Store>, count: u32, fate: Fate, meanwhile: Meanwhile) -> Self {
+        Self { inner, to_lose: AtomicU32::new(count), fate, meanwhile, under_way: Mutex::default() }
     }
 }
 
@@ -27,10 +39,18 @@ impl Store for LostReplies {
         let loses =
             self.to_lose.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         if !loses {
+            let late = std::mem::take(&mut *self.under_way.lock().expect("nobody panicked"));
+            for change in &late {
+                self.inner.apply(change).await?;
+            }
             return self.inner.apply(change).await;
         }
-        if self.commits {
-            self.inner.apply(change).await?;
+        match self.fate {
+            Fate::Happens => {
+                self.inner.apply(change).await?;
+            }
+            Fate::Never => {}
+            Fate::Late => self.under_way.lock().expect("nobody panicked").push(change.clone()),
         }
         (self.meanwhile)().await;
         Err(StoreError::new(StoreCode::OutcomeUnknown, "the connection was lost at COMMIT"))

@@ -199,14 +199,16 @@ async fn a_manifest_that_has_no_canonical_form_is_copied_as_it_is() {
 async fn after_a_lost_reply_what_is_found_counts_as_written() {
     let fx = Fixture::new(&MemoryBuilder).await;
     let scope = fx.history(Kind::Embedding, 2).await;
-    for (commits, lost) in [(true, 1), (true, 2), (false, 1), (false, 5)] {
+    for (fate, lost) in
+        [(Fate::Happens, 1), (Fate::Happens, 2), (Fate::Never, 1), (Fate::Never, 5), (Fate::Late, 1)]
+    {
         let nothing: Box<dyn Fn() -> _ + Send + Sync> = Box::new(|| Box::pin(async {}) as _);
         let target = store();
-        let losing = LostReplies::new(Arc::new(target.clone()), lost, commits, nothing);
+        let losing = LostReplies::new(Arc::new(target.clone()), lost, fate, nothing);
         let mut copy = StoreCopy::new(fx.under_test.store(), Arc::new(losing));
         for _ in 0..2 {
             let step = copy.step().await.unwrap().unwrap();
-            assert_eq!(step.outcome, Ok(Copied::Written), "{commits}, {lost}");
+            assert_eq!(step.outcome, Ok(Copied::Written), "{fate:?}, {lost}");
         }
         assert_eq!(copy.step().await.unwrap(), None);
         assert_eq!(target.space_content(&scope.space).await.unwrap().revisions.len(), 2);

@@ -502,6 +502,8 @@ pub(crate) async fn run<'d, T>(
         };
         match store.apply(&change).await {
             Ok(Applied::Done) => return Ok(Outcome { value, replayed: false }),
+            // A lost commit that was still under way took the id itself.
+            Ok(Applied::RevisionIdTaken) if doubt == Doubt::LostCommit => {}
             Ok(Applied::RevisionIdTaken) => return Err(revision_id_taken(&change).into()),
             Ok(Applied::Stale) => {}
             Err(error) if error.code == StoreCode::OutcomeUnknown => doubt = Doubt::LostCommit,

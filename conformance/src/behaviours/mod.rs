@@ -189,6 +189,7 @@ suite! {
     lost_commits {
         g6_07_a_commit_whose_reply_was_lost_counts_as_done,
         g6_07_a_commit_that_did_not_happen_happens_now,
+        a_commit_that_is_still_under_way_when_it_is_repeated_counts_as_done,
         after_a_lost_reply_a_superseded_activation_counts_as_done,
         after_a_lost_reply_a_superseded_publication_counts_as_done,
         after_a_lost_reply_a_superseded_restoration_counts_as_done,
