@@ -83,9 +83,15 @@ impl Sessions {
         }
     }
 
-    /// A transaction that reads, for a task of its own.
+    /// A transaction that reads, for a task of its own. A connection that was lost while it rested is passed over.
     pub(crate) async fn reading(&self) -> Result<Transaction, StoreError> {
-        self.begin(&self.read).await.map_err(|error| store_error(&error))
+        let mut patience = self.patience();
+        loop {
+            match self.begin(&self.read).await {
+                Ok(transaction) => return Ok(transaction),
+                Err(error) => patience.after(&error).await?,
+            }
+        }
     }
 
     /// For how long what may be repeated is repeated.

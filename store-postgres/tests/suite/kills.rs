@@ -661,3 +661,19 @@ async fn g6_07_a_commit_that_is_still_under_way_when_its_repeat_meets_it_has_an_
         writer.assert_agrees(&straight).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_audit_passes_over_connections_that_were_terminated_while_they_rested() {
+    let cluster = cluster().await;
+    let url = format!("{}?application_name=victim", cluster.url(DATABASE));
+    let registry = registry(&url, 5_000).await;
+    let writer = Writer::new(&registry, &Pace::default()).await;
+    for _ in 0..5 {
+        writer.registry.head(&writer.scope).await.unwrap_err();
+        let end =
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'victim'";
+        let ended = tokio::task::block_in_place(|| cluster.sql(DATABASE, end));
+        assert_ne!(ended, "0", "expected a connection that rests");
+        assert_eq!(audit_errors(&registry).await, []);
+    }
+}
