@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use space_profiles_conformance::*;
 use space_profiles_core::decide::{Copied, Decision, Doubt};
@@ -129,7 +130,7 @@ async fn a_space_that_is_broken_itself_stays_behind_with_its_scopes() {
         ("unexpected `state`", SpaceContent { unreadable, ..sound.clone() }),
         ("found none", SpaceContent { row: None, ..sound.clone() }),
     ] {
-        let refusal = decide::departing(&content).unwrap_err();
+        let refusal = decide::departing(content).unwrap_err();
         assert_eq!(refusal.code(), "SNAPSHOT_CORRUPT");
         assert!(refusal.to_string().contains(what), "{refusal}");
     }
@@ -137,7 +138,7 @@ async fn a_space_that_is_broken_itself_stays_behind_with_its_scopes() {
     let manifest = fx.under_test.store().space_content(&space).await.unwrap().manifest.unwrap().id.as_uuid();
     fx.set(Table::Manifests, manifest, "metadata", Column::Text("[]".to_owned())).await;
     let content = fx.under_test.store().space_content(&space).await.unwrap();
-    assert_eq!(decide::departing(&content).unwrap_err().code(), "SNAPSHOT_CORRUPT");
+    assert_eq!(decide::departing(content).unwrap_err().code(), "SNAPSHOT_CORRUPT");
 }
 
 /// What Postgres makes of a text: other spaces, other order.
@@ -155,8 +156,8 @@ async fn json_is_compared_by_value_and_times_are_compared_exactly() {
     let adopted = fx.history(Kind::Embedding, 1).await;
     for scope in [scope, adopted] {
         let mut there = fx.under_test.store().space_content(&scope.space).await.unwrap();
-        let departing = decide::departing(&there).unwrap();
-        let arriving = departing.scopes[0].1.clone().unwrap();
+        let departing = decide::departing(there.clone()).unwrap();
+        let arriving = Arc::new(departing.scopes[0].1.clone().unwrap());
         there.backfills = arriving.backfills.clone();
         for (_, row) in &mut there.revisions {
             row.snapshot = reprinted(&row.snapshot);
@@ -213,4 +214,54 @@ async fn after_a_lost_reply_what_is_found_counts_as_written() {
         assert_eq!(copy.step().await.unwrap(), None);
         assert_eq!(target.space_content(&scope.space).await.unwrap().revisions.len(), 2);
     }
+}
+
+/// The code of a step that fails as a whole.
+async fn failed(copy: &mut StoreCopy) -> &'static str {
+    copy.step().await.expect_err("every commit was lost").code()
+}
+
+fn written(part: CopyPart) -> Option<CopyStep> {
+    Some(CopyStep { part, outcome: Ok(Copied::Written) })
+}
+
+#[tokio::test]
+async fn a_step_that_failed_or_was_dropped_is_the_next_one_again() {
+    let fx = Fixture::new(&MemoryBuilder).await;
+    let scope = fx.history(Kind::Embedding, 2).await;
+    let nothing = || -> Box<dyn Fn() -> _ + Send + Sync> { Box::new(|| Box::pin(async {}) as _) };
+    let never = || -> Box<dyn Fn() -> _ + Send + Sync> { Box::new(|| Box::pin(std::future::pending()) as _) };
+    let space_part = CopyPart::Space(scope.space.clone());
+    let scope_part = CopyPart::Scope(scope.clone());
+    // As many as the registry's rounds.
+    const ALL: u32 = 9;
+
+    let target = store();
+    let losing = LostReplies::new(Arc::new(target.clone()), ALL, Fate::Never, nothing());
+    let mut copy = StoreCopy::new(fx.under_test.store(), Arc::new(losing));
+    assert_eq!(failed(&mut copy).await, "STORE_OUTCOME_UNKNOWN");
+    assert_eq!(copy.step().await.unwrap(), written(space_part.clone()));
+    assert_eq!(copy.step().await.unwrap(), written(scope_part.clone()));
+    assert_eq!(copy.step().await.unwrap(), None);
+
+    let target = store();
+    let mut copy = StoreCopy::new(fx.under_test.store(), Arc::new(target.clone()));
+    copy.step().await.unwrap();
+    let losing = LostReplies::new(Arc::new(target.clone()), ALL, Fate::Never, nothing());
+    let mut copy = StoreCopy::new(fx.under_test.store(), Arc::new(losing));
+    assert_eq!(copy.step().await.unwrap().unwrap().outcome, Ok(Copied::Skipped));
+    assert_eq!(failed(&mut copy).await, "STORE_OUTCOME_UNKNOWN");
+    assert_eq!(copy.step().await.unwrap(), written(scope_part.clone()));
+
+    let target = store();
+    for lost in [space_part, scope_part] {
+        let losing = LostReplies::new(Arc::new(target.clone()), 1, Fate::Never, never());
+        let mut copy = StoreCopy::new(fx.under_test.store(), Arc::new(losing));
+        if matches!(lost, CopyPart::Scope(_)) {
+            assert_eq!(copy.step().await.unwrap().unwrap().outcome, Ok(Copied::Skipped));
+        }
+        assert_eq!(copy.step().now_or_never(), None, "it waits, and is dropped");
+        assert_eq!(copy.step().await.unwrap(), written(lost));
+    }
+    assert_eq!(target.space_content(&scope.space).await.unwrap().revisions.len(), 2);
 }

@@ -3,6 +3,8 @@
 //! A store writes a change wholly or not at all. If a guard does not hold it writes nothing and answers
 //! [`Applied::Stale`]; the decision is then made again on fresh state and so finds the precise refusal.
 
+use std::sync::Arc;
+
 use crate::backfill::{Backfill, BackfillRow};
 use crate::head::Head;
 use crate::identifiers::{BackfillId, LeaseToken, RevisionId};
@@ -36,8 +38,8 @@ pub enum Change {
     Install(Install),
     /// Write a space of another store as it is.
     CopySpace(CopySpace),
-    /// Write a scope of another store as it is.
-    CopyScope(CopyScope),
+    /// Write a scope of another store as it is. It is shared, since it may be large.
+    CopyScope(Arc<CopyScope>),
 }
 
 /// Append a candidate. Guards: the space is writable; the number is free and the scope has no other candidate

@@ -3,20 +3,22 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::change::CopyScope;
-use crate::decide::{self, Copied};
+use crate::change::{CopyScope, CopySpace};
+use crate::decide::{self, Copied, Departing};
 use crate::numbers::PageLimit;
 use crate::refusal::{Error, Refusal, StoreCode};
 use crate::registry::run;
 use crate::scope::{Scope, Space};
 use crate::state::Neighbour;
-use crate::store::{SpaceContent, Store};
+use crate::store::Store;
 
 /// Copies a store's whole content into another, a space or a scope a step: ids, numbers, row versions and times are
 /// kept, and what is there already is skipped.
 ///
 /// It may be dropped between any two steps, or within one: a step is written wholly or not at all, and another copy
-/// goes on.
+/// goes on. So does this one: a step that failed, or was dropped, is the next one again.
+///
+/// It holds one space with all its rows in memory, and what the target has of the same space to compare.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -40,9 +42,10 @@ pub struct StoreCopy {
     from: Arc<dyn Store>,
     to: Arc<dyn Store>,
     after: Option<Space>,
-    page: VecDeque<SpaceContent>,
-    /// The scopes of the space that was copied last.
-    scopes: VecDeque<(Scope, Result<CopyScope, Refusal>)>,
+    /// The space that is copied next, once it was read.
+    next: Option<(Space, Result<Departing, Refusal>)>,
+    /// The scopes that are left of the space that was copied last.
+    scopes: VecDeque<(Scope, Result<Arc<CopyScope>, Refusal>)>,
     /// Who else writes the target.
     neighbour: Neighbour,
 }
@@ -77,14 +80,7 @@ pub struct CopyStep {
 impl StoreCopy {
     /// A copy that has not begun.
     pub fn new(from: Arc<dyn Store>, to: Arc<dyn Store>) -> Self {
-        Self {
-            from,
-            to,
-            after: None,
-            page: VecDeque::new(),
-            scopes: VecDeque::new(),
-            neighbour: Neighbour::default(),
-        }
+        Self { from, to, after: None, next: None, scopes: VecDeque::new(), neighbour: Neighbour::default() }
     }
 
     /// Copies the next part; none is left when it answers nothing. Spaces come by (tenant, id), each before its
@@ -95,38 +91,49 @@ impl StoreCopy {
     ///
     /// # Errors
     ///
-    /// What either store fails with.
+    /// What either store fails with. The part is then the next one still.
     pub async fn step(&mut self) -> Result<Option<CopyStep>, Error> {
-        if let Some((scope, departing)) = self.scopes.pop_front() {
+        // Nothing is taken out before it is done with.
+        if let Some((scope, departing)) = self.scopes.front() {
             let answer = match departing {
-                Ok(departing) => self.copy_scope(&departing).await,
-                Err(refusal) => Err(refusal.into()),
+                Ok(departing) => self.copy_scope(departing).await,
+                Err(refusal) => Err(refusal.clone().into()),
             };
-            return Ok(Some(CopyStep { part: CopyPart::Scope(scope), outcome: of_part(answer)? }));
+            let step = CopyStep { part: CopyPart::Scope(scope.clone()), outcome: of_part(answer)? };
+            self.scopes.pop_front();
+            return Ok(Some(step));
         }
-        if self.page.is_empty() {
-            self.page = self.from.audit_page(self.after.as_ref(), PageLimit::SPACES_OF_A_COPY).await?.into();
+        if self.next.is_none() {
+            let page = self.from.audit_page(self.after.as_ref(), PageLimit::SPACES_OF_A_COPY).await?;
+            self.next = page.into_iter().next().map(|content| (content.space.clone(), decide::departing(content)));
         }
-        let Some(content) = self.page.pop_front() else { return Ok(None) };
-        let answer = self.copy_space(&content).await;
-        self.after = Some(content.space.clone());
-        Ok(Some(CopyStep { part: CopyPart::Space(content.space), outcome: of_part(answer)? }))
+        let Some((_, departing)) = &self.next else { return Ok(None) };
+        let answer = match departing {
+            Ok(departing) => self.copy_space(&departing.space).await,
+            Err(refusal) => Err(refusal.clone().into()),
+        };
+        let outcome = of_part(answer)?;
+        let Some((space, departing)) = self.next.take() else { return Ok(None) };
+        self.after = Some(space.clone());
+        let outcome = outcome.map(|(copied, neighbour)| {
+            let scopes = departing.map(|departing| departing.scopes).unwrap_or_default().into_iter();
+            self.scopes = scopes.map(|(scope, departing)| (scope, departing.map(Arc::new))).collect();
+            self.neighbour = neighbour;
+            copied
+        });
+        Ok(Some(CopyStep { part: CopyPart::Space(space), outcome }))
     }
 
-    async fn copy_space(&mut self, content: &SpaceContent) -> Result<Copied, Error> {
-        let departing = decide::departing(content)?;
-        let (to, space) = (&*self.to, &departing.space);
+    async fn copy_space(&self, space: &CopySpace) -> Result<(Copied, Neighbour), Error> {
+        let to = &*self.to;
         let outcome = run(to, |doubt| {
             Box::pin(async move { Ok(decide::copy_space(space, &to.load_space(&space.row.space).await?, doubt)) })
         })
         .await?;
-        let (copied, neighbour) = outcome.value;
-        self.scopes = departing.scopes.into();
-        self.neighbour = neighbour;
-        Ok(copied)
+        Ok(outcome.value)
     }
 
-    async fn copy_scope(&self, scope: &CopyScope) -> Result<Copied, Error> {
+    async fn copy_scope(&self, scope: &Arc<CopyScope>) -> Result<Copied, Error> {
         let (to, neighbour) = (&*self.to, self.neighbour);
         let outcome = run(to, |doubt| {
             Box::pin(async move {
@@ -139,7 +146,7 @@ impl StoreCopy {
 }
 
 /// A refusal is a part's own, and so is a row that the target's tables do not take; other failures end the copy.
-fn of_part(answer: Result<Copied, Error>) -> Result<Result<Copied, Error>, Error> {
+fn of_part<T>(answer: Result<T, Error>) -> Result<Result<T, Error>, Error> {
     match answer {
         Err(Error::Store(error)) if error.code != StoreCode::Schema => Err(error.into()),
         answer => Ok(answer),

@@ -197,33 +197,34 @@ async fn contents(snapshot: &mut Snapshot, spaces: Vec<Space>) -> Result<Vec<Spa
 
     // A space's own row names its space itself.
     let rows = snapshot.read(of_spaces(SPACE_ROWS)).await?;
-    each(&rows, &mut found, |columns| columns.space_row(), |content, row| content.row = Some(row), true)?;
+    each(rows, &mut found, |columns| columns.space_row(), |content, row| content.row = Some(row), true)?;
     let rows = snapshot.read(of_spaces(MANIFEST_ROWS)).await?;
-    each(&rows, &mut found, |columns| columns.manifest_row(), |content, row| content.manifest = Some(row), false)?;
+    each(rows, &mut found, |columns| columns.manifest_row(), |content, row| content.manifest = Some(row), false)?;
     let rows = snapshot.read(of_spaces(HEAD_ROWS)).await?;
     let head = |columns: &mut Columns<'_>| Ok((columns.parsed::<Kind>("kind")?, columns.head()?));
-    each(&rows, &mut found, head, |content, head| content.heads.push(head), false)?;
+    each(rows, &mut found, head, |content, head| content.heads.push(head), false)?;
     let rows = snapshot.read(of_spaces(REVISION_ROWS)).await?;
     let revision = |columns: &mut Columns<'_>| Ok((columns.parsed::<Kind>("kind")?, columns.revision_row()?));
-    each(&rows, &mut found, revision, |content, revision| content.revisions.push(revision), false)?;
+    each(rows, &mut found, revision, |content, revision| content.revisions.push(revision), false)?;
     let rows = snapshot.read(of_spaces(BACKFILL_ROWS)).await?;
-    each(&rows, &mut found, |columns| columns.backfill_row(), |content, row| content.backfills.push(row), false)?;
+    each(rows, &mut found, |columns| columns.backfill_row(), |content, row| content.backfills.push(row), false)?;
 
     Ok(spaces.into_iter().filter_map(|space| found.remove(&space)).collect())
 }
 
-/// Puts each row where it belongs; a row that cannot be read leaves a sentence there.
+/// Puts each row where it belongs; a row that cannot be read leaves a sentence there. Rows may be large and many, so
+/// each is let go of once it is read.
 fn each<T>(
-    rows: &[PgRow],
+    rows: Vec<PgRow>,
     found: &mut BTreeMap<Space, SpaceContent>,
     read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     mut put: impl FnMut(&mut SpaceContent, T),
     is_space: bool,
 ) -> Result<(), StoreError> {
     for row in rows {
-        let space = Columns::of(row).space()?;
+        let space = Columns::of(&row).space()?;
         let Some(content) = found.get_mut(&space) else { continue };
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of(&row);
         if !is_space {
             columns.space()?;
         }

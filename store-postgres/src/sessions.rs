@@ -139,13 +139,18 @@ impl Sessions {
         Ok(Applied::Done)
     }
 
-    async fn apply_in_transaction(&self, calls: Vec<Call>) -> Result<Applied, StoreError> {
+    /// As [`apply`](Self::apply), in a transaction however many statements there are. Each is made when the one before
+    /// it is done.
+    pub(crate) async fn apply_in_transaction(
+        &self,
+        calls: impl IntoIterator<Item = Call, IntoIter: Send>,
+    ) -> Result<Applied, StoreError> {
         let mut transaction = match self.begin(&self.write).await {
             Ok(transaction) => transaction,
             Err(error) if is_lost(&error) => return Ok(Applied::Stale),
             Err(error) => return Err(store_error(&error)),
         };
-        let ended = self.steps(transaction.connection(), calls).await;
+        let ended = self.steps(transaction.connection(), calls.into_iter()).await;
         if !matches!(ended, Ok(Applied::Done)) {
             transaction.roll_back().await;
             return ended;
@@ -157,7 +162,11 @@ impl Sessions {
         }
     }
 
-    async fn steps(&self, connection: &mut PgConnection, calls: Vec<Call>) -> Result<Applied, StoreError> {
+    async fn steps(
+        &self,
+        connection: &mut PgConnection,
+        calls: impl Iterator<Item = Call> + Send,
+    ) -> Result<Applied, StoreError> {
         for call in calls {
             match call.run(connection, !self.conduct.is_pooled_outside).await {
                 Ok(rows) if holds(&rows)? => {}

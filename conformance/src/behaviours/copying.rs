@@ -34,7 +34,7 @@ async fn apply(fx: &Fixture, change: Change) -> Applied {
 
 /// What a scope would be copied as.
 async fn departing(fx: &Fixture, scope: &Scope) -> CopyScope {
-    let departing = decide::departing(&content(fx, &scope.space).await).expect("the space is sound");
+    let departing = decide::departing(content(fx, &scope.space).await).expect("the space is sound");
     let mut scopes = departing.scopes.into_iter().filter(|(other, _)| other == scope);
     scopes.next().expect("the scope has rows").1.expect("the scope is sound")
 }
@@ -42,7 +42,7 @@ async fn departing(fx: &Fixture, scope: &Scope) -> CopyScope {
 /// Whether the store holds what was copied; JSON is compared by value.
 async fn holds(fx: &Fixture, copy: &CopyScope) -> bool {
     let content = content(fx, &copy.scope.space).await;
-    let decided = decide::copy_scope(copy, &content, Neighbour::default(), Doubt::None);
+    let decided = decide::copy_scope(&Arc::new(copy.clone()), &content, Neighbour::default(), Doubt::None);
     matches!(decided, Ok(Decision::Replayed(Copied::Skipped)))
 }
 
@@ -65,7 +65,7 @@ pub async fn a_store_is_copied_there_and_back_to_the_last_column(fx: &Fixture) {
     let before = fx.audit().await;
     let mut scopes = Vec::new();
     for space in spaces {
-        let all = decide::departing(&content(fx, space).await).unwrap().scopes;
+        let all = decide::departing(content(fx, space).await).unwrap().scopes;
         scopes.extend(all.into_iter().map(|(_, departing)| departing.unwrap()));
     }
 
@@ -116,7 +116,7 @@ pub async fn a_row_digested_in_the_legacy_key_order_keeps_its_digest(fx: &Fixtur
     let row = content(fx, &scope.space).await.row.unwrap();
     fx.registry.delete_space(&scope.space).await.unwrap();
     assert_eq!(apply(fx, Change::CopySpace(CopySpace { row, manifest: None })).await, Applied::Done);
-    assert_eq!(apply(fx, Change::CopyScope(copy)).await, Applied::Done);
+    assert_eq!(apply(fx, Change::CopyScope(Arc::new(copy))).await, Applied::Done);
     fx.assert_sound().await;
     let stored = content(fx, &scope.space).await;
     assert_eq!(stored.revisions[0].1.capability_snapshot_digest, digest);
@@ -145,7 +145,7 @@ pub async fn a_copied_scope_must_be_empty_and_have_a_space(fx: &Fixture) {
         CopyScope { scope: scope.clone(), head, revisions: rows.collect(), backfills: Vec::new() }
     };
     let unknown = space_of("tenant-b", fx.draw.id()).scope(Kind::Embedding);
-    assert_eq!(apply(fx, Change::CopyScope(renewed(&unknown))).await, Applied::Stale);
+    assert_eq!(apply(fx, Change::CopyScope(Arc::new(renewed(&unknown)))).await, Applied::Stale);
     assert_eq!(content(fx, &unknown.space).await.revisions, []);
 
     let with_candidate = fx.scope(Kind::Embedding).await;
@@ -155,14 +155,14 @@ pub async fn a_copied_scope_must_be_empty_and_have_a_space(fx: &Fixture) {
     fx.discover().await;
     for scope in [&with_candidate, &with_head, &with_backfill] {
         let before = content(fx, &scope.space).await;
-        assert_eq!(apply(fx, Change::CopyScope(renewed(scope))).await, Applied::Stale, "{scope}");
+        assert_eq!(apply(fx, Change::CopyScope(Arc::new(renewed(scope)))).await, Applied::Stale, "{scope}");
         assert_eq!(content(fx, &scope.space).await, before);
     }
 
     let empty = fx.history(Kind::Retrieval, 1).await.space.scope(Kind::Embedding);
     fx.mark(&empty.space, "deleting", None).await;
     let copy = renewed(&empty);
-    assert_eq!(apply(fx, Change::CopyScope(copy.clone())).await, Applied::Done, "writable or not");
+    assert_eq!(apply(fx, Change::CopyScope(Arc::new(copy.clone()))).await, Applied::Done, "writable or not");
     assert!(holds(fx, &copy).await, "beside the other kind's rows");
     fx.assert_sound().await;
 }
@@ -174,19 +174,19 @@ pub async fn an_id_that_is_taken_elsewhere_leaves_nothing_behind(fx: &Fixture) {
     let empty = fx.scope(Kind::Embedding).await;
     let before = content(fx, &empty.space).await;
     let copy = CopyScope { scope: empty.clone(), ..taken.clone() };
-    assert_eq!(apply(fx, Change::CopyScope(copy)).await, Applied::RevisionIdTaken);
+    assert_eq!(apply(fx, Change::CopyScope(Arc::new(copy))).await, Applied::RevisionIdTaken);
 
     let rows: Vec<RevisionRow> =
         taken.revisions.iter().map(|row| RevisionRow { id: fx.draw.id().into(), ..row.clone() }).collect();
     let head = taken.head.map(|head| Head { revision_id: rows[1].id, ..head });
     let copy = CopyScope { scope: empty.clone(), head, revisions: rows, backfills: Vec::new() };
-    let answer = fx.under_test.store().apply(&Change::CopyScope(copy)).await;
+    let answer = fx.under_test.store().apply(&Change::CopyScope(Arc::new(copy))).await;
     assert_eq!(answer.unwrap_err().code, StoreCode::Schema, "the id of a head");
 
     let backfills =
         ledger.backfills.iter().map(|row| BackfillRow { scope: empty.clone(), ..row.clone() }).collect();
     let copy = CopyScope { scope: empty.clone(), head: None, revisions: Vec::new(), backfills };
-    let answer = fx.under_test.store().apply(&Change::CopyScope(copy)).await;
+    let answer = fx.under_test.store().apply(&Change::CopyScope(Arc::new(copy))).await;
     assert_eq!(answer.unwrap_err().code, StoreCode::Schema, "the id of a backfill");
     assert_eq!(content(fx, &empty.space).await, before, "wholly or not at all");
 }

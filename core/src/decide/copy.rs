@@ -1,9 +1,12 @@
+use std::sync::Arc;
+
 use super::checks::{heads_move_here, is_readable_by, spaces_are_ours};
 use super::{Decided, Decision, Doubt};
 use crate::audit::audit_space;
 use crate::backfill::{BackfillRow, BackfillStatus};
 use crate::change::{Change, CopyScope, CopySpace};
 use crate::collation::KeyOrder;
+use crate::head::Head;
 use crate::json::{Limits, canonicalize};
 use crate::refusal::Refusal;
 use crate::report::Severity;
@@ -41,43 +44,50 @@ pub struct Departing {
     pub scopes: Vec<(Scope, Result<CopyScope, Refusal>)>,
 }
 
-/// Verifies what a source holds of one space: whatever the audit calls broken stays behind.
+/// Verifies what a source holds of one space: whatever the audit calls broken stays behind. The rows are moved and
+/// not copied, since there may be many.
 ///
 /// # Errors
 ///
 /// `SNAPSHOT_CORRUPT`: the space or its manifest is broken or missing, or a row cannot be read at all.
-pub fn departing(content: &SpaceContent) -> Result<Departing, Refusal> {
-    let broken = |what: &str| Refusal::SourceBroken { what: what.to_owned() };
+pub fn departing(content: SpaceContent) -> Result<Departing, Refusal> {
     if let Some(unreadable) = content.unreadable.first() {
         return Err(broken(unreadable));
     }
-    let Some(row) = content.row.clone() else {
-        return Err(broken("expected the space that these rows belong to, found none"));
-    };
-    let findings = audit_space(content);
+    if content.row.is_none() {
+        return Err(no_space());
+    }
+    let findings = audit_space(&content);
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     if let Some(finding) = errors.clone().find(|finding| finding.scope.is_none()) {
         let place = format!("space {}: ", content.space);
         return Err(broken(finding.message.strip_prefix(&place).unwrap_or(&finding.message)));
     }
+    let SpaceContent { space, row, manifest, heads, mut revisions, mut backfills, unreadable: _ } = content;
+    let Some(row) = row else { return Err(no_space()) };
     let mut scopes = Vec::new();
     for kind in Kind::ALL {
-        let scope = content.space.scope(kind);
-        let rows = rows_of(content, &scope);
+        let scope = space.scope(kind);
+        let rows = CopyScope {
+            head: heads.iter().find(|(head_kind, _)| *head_kind == kind).map(|(_, head)| *head),
+            revisions: revisions.extract_if(.., |(row_kind, _)| *row_kind == kind).map(|(_, row)| row).collect(),
+            backfills: backfills.extract_if(.., |row| row.scope.kind == kind).collect(),
+            scope: scope.clone(),
+        };
         if rows.is_empty() {
             continue;
         }
-        let finding = errors.clone().find(|finding| finding.scope.as_ref() == Some(&scope));
-        let departing = match finding {
+        let departing = match errors.clone().find(|finding| finding.scope.as_ref() == Some(&scope)) {
             Some(finding) => Err(broken(&finding.message)),
-            None => {
-                let backfills = rows.backfills.into_iter().map(handed_back).collect();
-                Ok(CopyScope { backfills, ..rows })
-            }
+            None => Ok(CopyScope {
+                revisions: rows.revisions.into_iter().map(canonical_revision).collect(),
+                backfills: rows.backfills.into_iter().map(canonical_backfill).map(handed_back).collect(),
+                ..rows
+            }),
         };
         scopes.push((scope, departing));
     }
-    Ok(Departing { space: CopySpace { row, manifest: content.manifest.clone().map(canonical_manifest) }, scopes })
+    Ok(Departing { space: CopySpace { row, manifest: manifest.map(canonical_manifest) }, scopes })
 }
 
 /// Decides the copy of a space and its manifest. Where another service keeps the spaces, one that is there is taken
@@ -116,14 +126,13 @@ pub fn copy_space(space: &CopySpace, target: &SpaceState, doubt: Doubt) -> Decid
 ///
 /// `SPACE_NOT_FOUND`, `MANAGED_ELSEWHERE`, `CAPABILITY_KEY_ORDER`, `COPY_CONFLICT`, in this order.
 pub fn copy_scope(
-    scope: &CopyScope,
+    scope: &Arc<CopyScope>,
     target: &SpaceContent,
     neighbour: Neighbour,
     doubt: Doubt,
 ) -> Decided<Copied> {
-    let there = rows_of(target, &scope.scope);
-    let is_readable = target.unreadable.is_empty();
-    if is_readable && there == *scope {
+    let there = There::of(target, scope.scope.kind);
+    if target.unreadable.is_empty() && there.is(scope) {
         return Ok(Decision::Replayed(Copied::found(doubt)));
     }
     if target.row.is_none() {
@@ -137,9 +146,17 @@ pub fn copy_scope(
     }
     match target.unreadable.first() {
         Some(unreadable) => Err(conflict(unreadable)),
-        None if there.is_empty() => Ok(Decision::change(Change::CopyScope(scope.clone()), Copied::Written)),
-        None => Err(conflict(&difference(scope, &there))),
+        None if there.is_empty() => Ok(Decision::change(Change::CopyScope(Arc::clone(scope)), Copied::Written)),
+        None => Err(conflict(&there.difference(scope))),
     }
+}
+
+fn broken(what: &str) -> Refusal {
+    Refusal::SourceBroken { what: what.to_owned() }
+}
+
+fn no_space() -> Refusal {
+    broken("expected the space that these rows belong to, found none")
 }
 
 fn conflict(found: &str) -> Refusal {
@@ -152,26 +169,6 @@ fn is_row_readable_by(neighbour: Neighbour, scope: &Scope, row: &RevisionRow) ->
     if order == KeyOrder::Rfc8785 { is_readable_by(neighbour, &revision.capability) } else { Ok(()) }
 }
 
-/// A scope's rows, whose JSON is compared by value: each store prints it in its own way.
-fn rows_of(content: &SpaceContent, scope: &Scope) -> CopyScope {
-    let revisions = content.revisions.iter().filter(|(kind, _)| *kind == scope.kind).map(|(_, row)| RevisionRow {
-        snapshot: canonical(&row.snapshot),
-        capability_snapshot: canonical(&row.capability_snapshot),
-        ..row.clone()
-    });
-    let backfills = content
-        .backfills
-        .iter()
-        .filter(|row| row.scope.kind == scope.kind)
-        .map(|row| BackfillRow { source_snapshot: canonical(&row.source_snapshot), ..row.clone() });
-    CopyScope {
-        head: content.heads.iter().find(|(kind, _)| *kind == scope.kind).map(|(_, head)| *head),
-        revisions: revisions.collect(),
-        backfills: backfills.collect(),
-        scope: scope.clone(),
-    }
-}
-
 impl CopyScope {
     fn is_empty(&self) -> bool {
         self.head.is_none() && self.revisions.is_empty() && self.backfills.is_empty()
@@ -179,12 +176,31 @@ impl CopyScope {
 }
 
 fn canonical_manifest(manifest: ManifestRow) -> ManifestRow {
-    ManifestRow { metadata: canonical(&manifest.metadata), ..manifest }
+    ManifestRow { metadata: canonical(manifest.metadata), ..manifest }
+}
+
+fn canonical_revision(row: RevisionRow) -> RevisionRow {
+    RevisionRow {
+        snapshot: canonical(row.snapshot),
+        capability_snapshot: canonical(row.capability_snapshot),
+        ..row
+    }
+}
+
+fn canonical_backfill(row: BackfillRow) -> BackfillRow {
+    BackfillRow { source_snapshot: canonical(row.source_snapshot), ..row }
 }
 
 /// The canonical text; of what has none, such as another writer's large numbers, the text itself.
-fn canonical(text: &str) -> String {
-    canonicalize(text.as_bytes(), Limits::ROW).unwrap_or_else(|_| text.to_owned())
+fn canonical(text: String) -> String {
+    match canonicalize(text.as_bytes(), Limits::ROW) {
+        Ok(mut canonical) if canonical != text => {
+            // It is kept as long as its space is copied.
+            canonical.shrink_to_fit();
+            canonical
+        }
+        _ => text,
+    }
 }
 
 /// No worker holds a lease of the target. Everything but the lease and the attempt stays, the row version too, so
@@ -204,27 +220,73 @@ fn handed_back(row: BackfillRow) -> BackfillRow {
     }
 }
 
-/// The first thing in which the target's rows differ.
-fn difference(here: &CopyScope, there: &CopyScope) -> String {
-    let revision = there.revisions.iter().find(|row| !here.revisions.contains(row)).map(|row| {
-        let is_known = here.revisions.iter().any(|known| known.revision == row.revision);
-        let which = if is_known { "another" } else { "the additional" };
-        format!("{which} revision {}", row.revision)
-    });
-    let missing = || {
-        let row = here.revisions.iter().find(|row| !there.revisions.contains(row))?;
-        Some(format!("revision {} missing", row.revision))
-    };
-    let head = || match (here.head, there.head) {
-        (here, there) if here == there => None,
-        (_, Some(head)) => {
-            Some(format!("another head, at revision {} in row version {}", head.active_revision, head.row_version))
+/// What the target holds of a scope. Its rows are brought into canonical form one at a time, and a row that is
+/// compared is let go of before the next: the scope may be large.
+struct There<'t> {
+    head: Option<Head>,
+    revisions: Vec<&'t RevisionRow>,
+    backfills: Vec<&'t BackfillRow>,
+}
+
+impl<'t> There<'t> {
+    fn of(target: &'t SpaceContent, kind: Kind) -> Self {
+        let revisions = target.revisions.iter().filter(|(row_kind, _)| *row_kind == kind);
+        Self {
+            head: target.heads.iter().find(|(row_kind, _)| *row_kind == kind).map(|(_, head)| *head),
+            revisions: revisions.map(|(_, row)| row).collect(),
+            backfills: target.backfills.iter().filter(|row| row.scope.kind == kind).collect(),
         }
-        (_, None) => Some("no head".to_owned()),
-    };
-    let other_backfill = || {
-        let row = there.backfills.iter().find(|row| !here.backfills.contains(row))?;
-        Some(format!("another backfill {}, which is {}", row.id, row.status))
-    };
-    revision.or_else(missing).or_else(head).or_else(other_backfill).unwrap_or_else(|| "fewer backfills".to_owned())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.head.is_none() && self.revisions.is_empty() && self.backfills.is_empty()
+    }
+
+    /// Whether every row is equal, and as many are here.
+    fn is(&self, here: &CopyScope) -> bool {
+        self.head == here.head
+            && self.revisions.len() == here.revisions.len()
+            && self.backfills.len() == here.backfills.len()
+            && self.revisions.iter().zip(&here.revisions).all(|(there, here)| is_revision(there, here))
+            && self.backfills.iter().zip(&here.backfills).all(|(there, here)| is_backfill(there, here))
+    }
+
+    /// The first thing in which the target's rows differ.
+    fn difference(&self, here: &CopyScope) -> String {
+        let of_number = |number| here.revisions.iter().find(|row| row.revision == number);
+        let revision = self.revisions.iter().find_map(|row| match of_number(row.revision) {
+            Some(known) if is_revision(row, known) => None,
+            Some(_) => Some(format!("another revision {}", row.revision)),
+            None => Some(format!("the additional revision {}", row.revision)),
+        });
+        let missing = || {
+            let is_missing =
+                |row: &&RevisionRow| self.revisions.iter().all(|there| there.revision != row.revision);
+            here.revisions.iter().find(is_missing).map(|row| format!("revision {} missing", row.revision))
+        };
+        let head = || match (here.head, self.head) {
+            (here, there) if here == there => None,
+            (_, Some(head)) => Some(format!(
+                "another head, at revision {} in row version {}",
+                head.active_revision, head.row_version
+            )),
+            (_, None) => Some("no head".to_owned()),
+        };
+        let other_backfill = || {
+            let is_other = |row: &&&BackfillRow| !here.backfills.iter().any(|known| is_backfill(row, known));
+            let row = self.backfills.iter().find(is_other)?;
+            Some(format!("another backfill {}, which is {}", row.id, row.status))
+        };
+        let found = revision.or_else(missing).or_else(head).or_else(other_backfill);
+        found.unwrap_or_else(|| "fewer backfills".to_owned())
+    }
+}
+
+/// Whether a row of the target is one that has its JSON in canonical form. What is cheap is compared first.
+fn is_revision(there: &RevisionRow, here: &RevisionRow) -> bool {
+    there.id == here.id && canonical_revision(there.clone()) == *here
+}
+
+fn is_backfill(there: &BackfillRow, here: &BackfillRow) -> bool {
+    there.id == here.id && canonical_backfill(there.clone()) == *here
 }

@@ -11,8 +11,9 @@ use crate::load::integer;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
 
-/// How many rows one statement inserts: with the largest of them, well below what one message holds.
-const CHUNK: usize = 50;
+/// How many rows one statement inserts. The largest, a mebibyte each, are in memory once more for it, and well below
+/// what one message holds.
+const CHUNK: usize = 16;
 
 statements! {
     /// Whatever state the space is in.
@@ -107,13 +108,14 @@ pub(super) fn space(copy: &CopySpace) -> Call {
     }
 }
 
-pub(super) fn scope(copy: &CopyScope) -> Vec<Call> {
+/// Each call is made when its turn comes, so that the rows are not in memory once more all together.
+pub(super) fn scope(copy: &CopyScope) -> impl Iterator<Item = Call> + Send {
     let lock = Call::of(LOCK_ANY_SPACE).with(copy.scope.space.tenant.as_str()).with(copy.scope.space.id.as_uuid());
-    let mut calls = vec![lock, of_scope(EXPECT_NOTHING, &copy.scope)];
-    calls.extend(copy.revisions.chunks(CHUNK).map(|rows| revisions(&copy.scope, rows)));
-    calls.extend(copy.head.iter().map(|row| head(&copy.scope, row)));
-    calls.extend(copy.backfills.chunks(CHUNK).map(|rows| backfills(&copy.scope, rows)));
-    calls
+    [lock, of_scope(EXPECT_NOTHING, &copy.scope)]
+        .into_iter()
+        .chain(copy.revisions.chunks(CHUNK).map(|rows| revisions(&copy.scope, rows)))
+        .chain(copy.head.iter().map(|row| head(&copy.scope, row)))
+        .chain(copy.backfills.chunks(CHUNK).map(|rows| backfills(&copy.scope, rows)))
 }
 
 fn head(scope: &Scope, head: &Head) -> Call {

@@ -34,7 +34,7 @@ pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applie
         Change::Backfill(write) => vec![backfills::write(write)],
         Change::Install(install) => backfills::install(install),
         Change::CopySpace(copy) => vec![copying::space(copy)],
-        Change::CopyScope(copy) => copying::scope(copy),
+        Change::CopyScope(copy) => return sessions.apply_in_transaction(copying::scope(copy)).await,
     };
     sessions.apply(calls).await
 }
