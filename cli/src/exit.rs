@@ -37,6 +37,15 @@ pub(crate) enum Failure {
     Json { file: String, error: JsonError },
     #[error("{message}")]
     Usage { message: String },
+    /// It failed midway; what was done until then stays.
+    #[error("{failure}")]
+    Midway {
+        failure: Box<Failure>,
+        /// What was done, for scripts.
+        document: serde_json::Value,
+        /// What was done, for people.
+        text: String,
+    },
     #[error("{message}")]
     Other { code: &'static str, message: String },
     /// The reader of our output went away.
@@ -81,6 +90,7 @@ impl Failure {
             Self::Operation(error) => error.code(),
             Self::Json { error, .. } => error.code(),
             Self::Usage { .. } => "USAGE",
+            Self::Midway { failure, .. } => failure.code(),
             Self::Other { code, .. } => code,
             Self::ClosedOutput => "OUTPUT_FAILED",
         }

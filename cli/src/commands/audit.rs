@@ -8,7 +8,7 @@ use crate::output::{Output, lists};
 use crate::store::Opened;
 
 /// Spaces to a page: each is read whole, with all its rows.
-const PAGE: i64 = 200;
+const PAGE: i64 = 16;
 
 pub(super) async fn run(store: &Opened, output: Output) -> Result<Ending, Failure> {
     let limit = PageLimit::try_from(PAGE)?;

@@ -1,6 +1,6 @@
-use serde_json::json;
+use serde_json::{Value, json};
 use space_profiles_core::decide::Copied;
-use space_profiles_core::{CopyPart, CopyStep, StoreCopy};
+use space_profiles_core::{CopyPart, CopyStep, Error, StoreCopy};
 use space_profiles_worker::Stop;
 
 use super::interrupt::stop_on_signal;
@@ -38,10 +38,17 @@ pub(super) async fn run(from: &str, to: &str, output: Output) -> Result<Ending, 
             return Err(of_target(failure));
         }
     };
-    let summary = copy(&source, &target, &stop_on_signal(output)).await;
+    let (summary, ended) = copy(&source, &target, &stop_on_signal(output)).await;
     target.close().await;
     source.close().await;
-    told(&summary?, output)
+    match ended {
+        Ok(()) => told(&summary, output),
+        Err(error) => Err(Failure::Midway {
+            failure: Box::new(error.into()),
+            document: summary.document(),
+            text: summary.text(Some("`copy` again goes on from here")),
+        }),
+    }
 }
 
 async fn open_source(location: &Location) -> Result<Opened, Failure> {
@@ -54,7 +61,8 @@ async fn open_target(location: &Location) -> Result<Opened, Failure> {
     store::open(location).await
 }
 
-async fn copy(source: &Opened, target: &Opened, stop: &Stop) -> Result<Summary, Failure> {
+/// What was done, whether or not it came to its end.
+async fn copy(source: &Opened, target: &Opened, stop: &Stop) -> (Summary, Result<(), Error>) {
     let stores = [source, target].map(|opened| opened.registry.store().clone());
     let [from, to] = stores;
     let mut copy = StoreCopy::new(from, to);
@@ -63,13 +71,15 @@ async fn copy(source: &Opened, target: &Opened, stop: &Stop) -> Result<Summary, 
     loop {
         if stop.is_requested() {
             summary.was_interrupted = true;
-            break;
+            return (summary, Ok(()));
         }
-        let Some(step) = copy.step().await? else { break };
-        summary.add(step);
+        match copy.step().await {
+            Ok(Some(step)) => summary.add(step),
+            Ok(None) => return (summary, Ok(())),
+            Err(error) => return (summary, Err(error)),
+        }
         progress.at(summary.copied + summary.skipped);
     }
-    Ok(summary)
 }
 
 impl Summary {
@@ -89,22 +99,29 @@ impl Summary {
             }
         }
     }
+
+    fn document(&self) -> Value {
+        let Self { spaces, copied, skipped, failed, .. } = self;
+        json!({"spaces": spaces, "copied": copied, "skipped": skipped, "failed": failed})
+    }
+
+    fn text(&self, hint: Option<&str>) -> String {
+        let counts = [
+            ("spaces", self.spaces),
+            ("scopes copied", self.copied),
+            ("equal already", self.skipped),
+            ("failed", self.failed.len() as u64),
+        ];
+        let hint = hint.map_or_else(String::new, |hint| format!("\n{hint}"));
+        format!("{}{hint}", lists::below(tables::counts(&counts), &self.failed))
+    }
 }
 
 fn told(summary: &Summary, output: Output) -> Result<Ending, Failure> {
-    let Summary { spaces, copied, skipped, failed, was_interrupted } = summary;
-    output.either(
-        || json!({"spaces": spaces, "copied": copied, "skipped": skipped, "failed": failed}),
-        || {
-            let counts = [
-                ("spaces", *spaces),
-                ("scopes copied", *copied),
-                ("equal already", *skipped),
-                ("failed", failed.len() as u64),
-            ];
-            let interrupted = if *was_interrupted { "\ninterrupted; `copy` again goes on from here" } else { "" };
-            format!("{}{interrupted}", lists::below(tables::counts(&counts), failed))
-        },
-    )?;
-    Ok(if *was_interrupted { Ending::Interrupted } else { Ending::unless_any(!failed.is_empty()) })
+    let hint = summary.was_interrupted.then_some("interrupted; `copy` again goes on from here");
+    output.either(|| summary.document(), || summary.text(hint))?;
+    Ok(match summary.was_interrupted {
+        true => Ending::Interrupted,
+        false => Ending::unless_any(!summary.failed.is_empty()),
+    })
 }

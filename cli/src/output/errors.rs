@@ -41,6 +41,10 @@ pub(crate) fn print_usage(error: &clap::Error) -> u8 {
 }
 
 fn document(failure: &Failure) -> Value {
+    json!({ "error": members(failure) })
+}
+
+fn members(failure: &Failure) -> Map<String, Value> {
     let mut error = Map::new();
     error.insert("code".to_owned(), json!(failure.code()));
     error.insert("message".to_owned(), json!(failure.to_string()));
@@ -49,9 +53,13 @@ fn document(failure: &Failure) -> Value {
         Failure::Json { error: fault, .. } => {
             error.insert("path".to_owned(), json!(fault.pointer.as_str()));
         }
+        Failure::Midway { failure, document, .. } => {
+            error = members(failure);
+            error.insert("done".to_owned(), document.clone());
+        }
         _ => {}
     }
-    json!({ "error": error })
+    error
 }
 
 /// What belongs to a code. Null stands for none.
@@ -87,6 +95,7 @@ fn sentence(failure: &Failure) -> String {
         Failure::Operation(Error::Refused(Refusal::SnapshotInvalid { issues })) => {
             format!("{error} the snapshot is not valid {code}\n{}", listed(issues))
         }
+        Failure::Midway { failure, text, .. } => format!("{}\n{text}", sentence(failure)),
         _ => {
             // A list stands below its sentence and the code.
             let (why, list) = match why.split_once(":\n") {

@@ -219,25 +219,54 @@ fn a_killed_copy_is_continued() {
     assert_eq!(told(&bench, &database.url()), told(&bench, FILE));
 }
 
-/// Copies the spaces of a file whose rows are large, and answers the most memory that it took, in KiB.
+#[test]
+fn an_error_that_ends_a_copy_comes_with_what_was_done_so_far() {
+    let database = Database::migrated();
+    let bench = Bench::new();
+    bench.with_history();
+    let one = bench.write("r.json", retrieval(5, 1).to_string());
+    bench.run(&["propose", RETRIEVAL, "--snapshot", &one, "--capability", "cap.json"]);
+    database.sql(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+           'BEGIN RAISE EXCEPTION USING ERRCODE = ''53100'', MESSAGE = ''no space left on device''; END';
+         CREATE TRIGGER full_disk BEFORE INSERT ON knowledge_space_profile_revisions
+           FOR EACH ROW WHEN (NEW.kind = 'retrieval') EXECUTE FUNCTION full_disk();",
+    );
+    let answer = copy(&bench, FILE, &database.url());
+    assert_eq!((answer.exit, &*answer.stdout), (5, ""), "{}", answer.stderr);
+    let error = answer.error();
+    let done = json!({"spaces": 1, "copied": 1, "skipped": 0, "failed": []});
+    assert_eq!((&error["code"], &error["done"]), (&"STORE_FULL".into(), &done));
+    let shown = bench.run(&["copy", "--from", FILE, "--to", &database.url()]).shown();
+    assert_shown("copy_midway", &shown);
+    database.sql("DROP FUNCTION full_disk CASCADE");
+    assert_eq!(counts(&copy(&bench, FILE, &database.url())), (1, 1, 1, 0));
+}
+
+/// A file with a space that has so many revisions of so many kilobytes.
 #[cfg(target_os = "linux")]
-fn peak_of_a_copy(spaces: u32) -> u64 {
+fn with_large_rows(revisions: u32, kilobytes: usize) -> Bench {
     const TEMPLATE: &str = "acme/018f0d60-7a49-7cc2-9c1b-000000000000/embedding";
     let bench = Bench::new();
     bench.run(&["space", "add", TEMPLATE.rsplit_once('/').unwrap().0]);
-    let capability = json!({"padding": "x".repeat(20_000)});
+    let capability = json!({"padding": "x".repeat(kilobytes * 1_000)});
     let capability = bench.write("large.json", capability.to_string());
-    for number in 1..=5 {
-        let snapshot = crate::bench::embedding(&format!("m{number}"), 8, number);
+    for number in 1..=revisions {
+        let mut snapshot = crate::bench::embedding(&format!("m{number}"), 8, number);
+        snapshot["vectorSpaceId"] = format!("embedding-space-sha256:{number:064}").into();
         let snapshot = bench.write("snapshot.json", snapshot.to_string());
         let expected = if number == 1 { "none".to_owned() } else { (number - 1).to_string() };
         let publish =
             ["publish", TEMPLATE, "--snapshot", &snapshot, "--capability", &capability, "--expect", &expected];
         assert_eq!(bench.run(&publish).exit, 0);
     }
-    multiply(&bench, spaces);
-    let database = Database::migrated();
-    let mut child = bench.start(&["--json", "copy", "--from", FILE, "--to", &database.url()]);
+    bench
+}
+
+/// Runs a command, and answers the most memory that it took, in KiB.
+#[cfg(target_os = "linux")]
+fn peak_of(bench: &Bench, command: &[&str]) -> (Answer, u64) {
+    let mut child = bench.start(command);
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
         // The kernel keeps the high-water mark, so nothing between two looks is missed but after the last one.
@@ -246,7 +275,16 @@ fn peak_of_a_copy(spaces: u32) -> u64 {
         peak = mark.map_or(peak, |mark| mark.trim().trim_end_matches(" kB").parse().unwrap());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let answer = Bench::finish(child);
+    (Bench::finish(child), peak)
+}
+
+/// The most memory that a copy of so many spaces with large rows took, in KiB.
+#[cfg(target_os = "linux")]
+fn peak_of_a_copy(spaces: u32) -> u64 {
+    let bench = with_large_rows(5, 20);
+    multiply(&bench, spaces);
+    let database = Database::migrated();
+    let (answer, peak) = peak_of(&bench, &["--json", "copy", "--from", FILE, "--to", &database.url()]);
     let (_, copied, _, _) = counts(&answer);
     assert_eq!((answer.exit, copied), (0, u64::from(spaces)), "{}{}", answer.stdout, answer.stderr);
     peak
@@ -289,4 +327,25 @@ fn a_large_copy_takes_little_more_memory_than_a_small_one() {
     // The large one has 24 MB of capabilities, as much as the process takes for itself.
     let [small, large] = [20, 240].map(peak_of_a_copy);
     assert!(large < small * 3 / 2, "20 spaces took {small} KiB, 240 took {large} KiB");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_copy_takes_about_twice_the_memory_of_the_largest_space_and_an_audit_less() {
+    const SIZE: u64 = 40 * 900;
+    let bench = with_large_rows(40, 900);
+    let (small, database) = (with_large_rows(1, 1), Database::migrated());
+    let (there, back) = (database.url(), "sqlite:back.db");
+    let copies = [(FILE, &*there), (FILE, &there), (&there, back), (&there, back)];
+    let mut peaks = Vec::new();
+    for (from, to) in copies {
+        let (answer, peak) = peak_of(&bench, &["--json", "copy", "--from", from, "--to", to]);
+        assert_eq!(answer.exit, 0, "{}{}", answer.stdout, answer.stderr);
+        peaks.push(peak);
+    }
+    let (answer, audit) = peak_of(&bench, &["--store", &there, "audit"]);
+    assert_eq!(answer.exit, 0, "{}{}", answer.stdout, answer.stderr);
+    let (_, least) = peak_of(&small, &["--store", &there, "space", "list"]);
+    assert!(peaks.iter().all(|peak| *peak < least + SIZE * 3), "{least}, {SIZE}: {peaks:?}");
+    assert!(audit < least + SIZE * 19 / 10, "{least}, {SIZE}: {audit}");
 }
