@@ -257,8 +257,9 @@ impl Conduct {
         if !self.is_pooled_outside {
             return format!("BEGIN {isolation}");
         }
-        let path = self.search_path.as_ref().map(|path| path.replace('\'', "''"));
-        let path = path.map(|path| format!("; SELECT set_config('search_path', '{path}', true)"));
+        // An escape string means the same whatever `standard_conforming_strings` says.
+        let path = self.search_path.as_ref().map(|path| path.replace('\\', r"\\").replace('\'', "''"));
+        let path = path.map(|path| format!("; SELECT set_config('search_path', E'{path}', true)"));
         format!(
             "BEGIN {isolation}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}{}",
             self.statement_timeout.as_millis(),

@@ -5,7 +5,6 @@ use sqlx::encode::Encode;
 use sqlx::postgres::PgHasArrayType;
 use sqlx::{Postgres, Type};
 
-use super::revisions::of_scope;
 use super::spaces;
 use crate::load::integer;
 use crate::statement::{Call, statements};
@@ -109,7 +108,7 @@ pub(super) fn space(copy: &CopySpace) -> Call {
 
 pub(super) fn scope(copy: &CopyScope) -> Vec<Call> {
     let lock = Call::of(LOCK_ANY_SPACE).with(copy.scope.space.tenant.as_str()).with(copy.scope.space.id.as_uuid());
-    let mut calls = vec![lock, of_scope(EXPECT_NOTHING, &copy.scope)];
+    let mut calls = vec![lock, Call::of_scope(EXPECT_NOTHING, &copy.scope)];
     calls.extend(copy.revisions.chunks(CHUNK).map(|rows| revisions(&copy.scope, rows)));
     calls.extend(copy.head.iter().map(|row| head(&copy.scope, row)));
     calls.extend(copy.backfills.chunks(CHUNK).map(|rows| backfills(&copy.scope, rows)));
@@ -117,7 +116,7 @@ pub(super) fn scope(copy: &CopyScope) -> Vec<Call> {
 }
 
 fn head(scope: &Scope, head: &Head) -> Call {
-    of_scope(COPY_HEAD, scope)
+    Call::of_scope(COPY_HEAD, scope)
         .with(head.id.as_uuid())
         .with(head.revision_id.as_uuid())
         .with(integer(head.active_revision.get()))
@@ -136,7 +135,7 @@ where
 }
 
 fn revisions(scope: &Scope, rows: &[RevisionRow]) -> Call {
-    let call = of_scope(COPY_REVISIONS, scope);
+    let call = Call::of_scope(COPY_REVISIONS, scope);
     let call = column(call, rows, |row| row.id.as_uuid());
     let call = column(call, rows, |row| integer(row.revision.get()));
     let call = column(call, rows, |row| row.status.as_str());
@@ -162,7 +161,7 @@ fn revisions(scope: &Scope, rows: &[RevisionRow]) -> Call {
 }
 
 fn backfills(scope: &Scope, rows: &[BackfillRow]) -> Call {
-    let call = of_scope(COPY_BACKFILLS, scope);
+    let call = Call::of_scope(COPY_BACKFILLS, scope);
     let call = column(call, rows, |row| row.id.as_uuid());
     let call = column(call, rows, |row| integer(row.source_manifest_version.get()));
     let call = column(call, rows, |row| row.source_snapshot.as_str());
