@@ -144,6 +144,18 @@ async fn a_migration_of_a_newer_version_is_refused() {
     assert!(message.contains("`0099_future`") && message.contains("newer space-profiles"), "{message}");
 }
 
+/// A backslash in a text of ours would then escape what follows it.
+#[tokio::test]
+async fn a_database_that_reads_texts_as_of_old_is_migrated_and_compared_all_the_same() {
+    for database in [Database::empty(), Database::theirs_in_use()] {
+        database.sql(&format!("ALTER DATABASE {} SET standard_conforming_strings = off", database.name));
+        assert_eq!(database.pending().await.unwrap(), names());
+        assert_eq!(database.migrate().await.unwrap(), names());
+        assert_eq!(database.differences().await, Vec::<String>::new());
+        assert_eq!(database.migrate().await.unwrap(), Vec::<&str>::new());
+    }
+}
+
 #[tokio::test]
 async fn an_unmigrated_database_says_to_migrate() {
     for database in [Database::empty(), Database::theirs()] {
