@@ -5,6 +5,7 @@
 
 mod catalog;
 mod compare;
+mod encoding;
 mod history;
 mod migrations;
 mod obstacles;
@@ -117,17 +118,20 @@ pub(crate) async fn pending_in(transaction: &mut PgConnection) -> Result<Vec<&'s
 /// the caller's, who ends it.
 pub(crate) async fn differences_in(transaction: &mut PgConnection) -> Result<Vec<String>, StoreError> {
     session::look_at_first_schema(transaction).await?;
+    let mut differences = encoding::differences(transaction).await?;
     let history = History::read(transaction).await?;
     match history.pending() {
-        Err(error) => Ok(vec![error.message]),
-        Ok(pending) if !pending.is_empty() => Ok(pending.iter().map(|name| history::not_migrated(name)).collect()),
+        Err(error) => differences.push(error.message),
+        Ok(pending) if !pending.is_empty() => {
+            differences.extend(pending.iter().map(|name| history::not_migrated(name)));
+        }
         Ok(_) => {
-            let mut differences = spaces::differences(transaction).await?;
+            differences.extend(spaces::differences(transaction).await?);
             let found = catalog::read(transaction).await?;
             differences.extend(compare(&catalog::expected(), &found).into_iter().map(|it| it.sentence));
-            Ok(differences)
         }
     }
+    Ok(differences)
 }
 
 fn damaged(differences: &[String]) -> StoreError {

@@ -7,7 +7,7 @@ use super::compare::{Difference, Manner, compare};
 use super::migrations::{MIGRATIONS, Means, PROFILES, SPACES};
 use super::session::{self, Session};
 use super::spaces::Spaces;
-use super::{catalog, failed, listed};
+use super::{catalog, encoding, failed, listed};
 
 const LISTED_SCOPES: i64 = 20;
 
@@ -23,7 +23,8 @@ pub(super) async fn expect_none(session: &mut Session, pending: &[&'static str])
     let found = catalog::read(&mut reading).await?;
     let is_there = |table: &str| found.iter().any(|part| part.sort == "table" && part.name == table);
 
-    let mut obstacles = of_spaces(&spaces, pending, &schema);
+    let mut obstacles = encoding::differences(&mut reading).await?;
+    obstacles.extend(of_spaces(&spaces, pending, &schema));
     let differences = compare(&catalog::expected(), &found);
     obstacles
         .extend(differences.into_iter().filter(|difference| !is_work(difference, pending)).map(|it| it.sentence));

@@ -61,6 +61,13 @@ impl Database {
         database
     }
 
+    /// As `CREATE DATABASE` makes it.
+    fn created(how: &str) -> Self {
+        let database = Self::named();
+        database.cluster.sql("postgres", &format!("CREATE DATABASE {} TEMPLATE template0 {how}", database.name));
+        database
+    }
+
     /// Nobody may be connected to this one.
     fn copy(&self) -> Self {
         let database = Self::named();

@@ -1,6 +1,9 @@
 //! What stands in the way is told, all of it, and nothing is changed.
 
 use super::*;
+use crate::schema::OWN_TABLE;
+use crate::schema::history::OWN_TABLE_SQL;
+use crate::schema::migrations::MIGRATIONS;
 
 /// What is refused, and that it changed nothing.
 async fn obstacle(database: &Database) -> String {
@@ -102,6 +105,30 @@ async fn every_difference_of_their_tables_is_told_at_once() {
         "`failed_by_subject_id` of `knowledge_space_profile_revisions` to be `character varying(255)`, found `integer`",
     ] {
         assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn an_encoding_that_cannot_hold_every_text_is_told() {
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let database = Database::created(&format!("ENCODING '{encoding}' LOCALE 'C'"));
+        let message = obstacle(&database).await;
+        let part = format!("encoding of the database to be `UTF8`, found `{encoding}`");
+        assert!(message.contains(&part) && message.contains("template0"), "{message}");
+        assert!(database.differences().await[0].contains(&part), "before anything else");
+
+        // A space-profiles that did not look has migrated it.
+        for migration in &MIGRATIONS {
+            database.sql(&migration.sql());
+        }
+        database.sql(OWN_TABLE_SQL);
+        for migration in &MIGRATIONS {
+            let (name, checksum) = (migration.name, migration.checksum());
+            database.sql(&format!("INSERT INTO {OWN_TABLE} VALUES ('{name}', '{checksum}', true)"));
+        }
+        let differences = database.differences().await;
+        assert!(differences.len() == 1 && differences[0].contains(&part), "{differences:?}");
+        assert!(obstacle(&database).await.contains(&part));
     }
 }
 
