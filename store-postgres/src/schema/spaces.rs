@@ -90,6 +90,13 @@ impl Spaces {
                     Some(_) => {}
                 }
             }
+            // Ours are expected to have the default one, so this is whether all tables put tenants in one order.
+            if let Some(found) = self.found(table, "collation", "tenant_id") {
+                differences.push(format!(
+                    "expected column `tenant_id` of `{table}` to have the database's default collation, as the tables \
+                     of profiles have, {found}, which locks the table and builds its indexes anew"
+                ));
+            }
             if self.found(table, "key", key).is_none() {
                 differences.push(format!("expected ({key}) of `{table}` to be unique, found no such key"));
             }

@@ -1,4 +1,5 @@
--- The columns of the two tables of spaces with their types, and the sets of columns that are unique.
+-- The columns of the two tables of spaces with their types, tenants with a collation of their own and what mends that,
+-- and the sets of columns that are unique.
 WITH "tables" AS (
   SELECT *
   FROM pg_class
@@ -20,6 +21,21 @@ UNION ALL
 SELECT t.relname::text, 'column', a.attname::text, format_type(a.atttypid, NULL)
 FROM "tables" t
 JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+
+UNION ALL
+SELECT
+  t.relname::text,
+  'collation',
+  a.attname::text,
+  format(
+    'found `%s`, with which a walk over all tables might never end; run ALTER TABLE %I ALTER COLUMN %I TYPE %s '
+      'COLLATE "default"',
+    a.attcollation::regcollation, t.relname, a.attname, format_type(a.atttypid, a.atttypmod)
+  )
+FROM "tables" t
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+JOIN pg_type y ON y.oid = a.atttypid
+WHERE a.attcollation <> y.typcollation
 
 UNION ALL
 SELECT t.relname::text, 'key', string_agg(a.attname::text, ', ' ORDER BY a.attname::text), ''

@@ -133,6 +133,37 @@ async fn an_encoding_that_cannot_hold_every_text_is_told() {
 }
 
 #[tokio::test]
+async fn tenants_that_are_ordered_otherwise_in_a_table_of_theirs_are_told_with_what_mends_it() {
+    let database = Database::theirs_in_use();
+    let tables = ["knowledge_spaces", "knowledge_space_manifests"];
+    let set_apart =
+        tables.map(|table| format!("ALTER TABLE {table} ALTER tenant_id TYPE text COLLATE \"C\"")).join(";");
+    let mends = |sentences: &str| -> Vec<String> {
+        let told = sentences.lines().filter(|line| line.contains("found `\"C\"`"));
+        told.filter_map(|line| Some(line.split_once("run ")?.1.split_once(", which")?.0.to_owned())).collect()
+    };
+
+    database.sql(&set_apart);
+    let message = obstacle(&database).await;
+    let mending = mends(&message);
+    assert_eq!(mending.len(), 2, "{message}");
+    for table in tables {
+        assert!(message.contains(&format!("expected column `tenant_id` of `{table}` to have")), "{message}");
+    }
+    database.sql(&mending.join(";"));
+    assert_eq!(database.migrate().await.unwrap(), names());
+    assert_eq!(database.differences().await, Vec::<String>::new());
+
+    database.sql(&set_apart);
+    let differences = database.differences().await;
+    assert!(differences.len() == 2 && mends(&differences.join("\n")) == mending, "{differences:?}");
+    assert!(differences.iter().all(|it| message.contains(it)), "{differences:?}");
+    obstacle(&database).await;
+    database.sql(&mending.join(";"));
+    assert_eq!(database.differences().await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn one_of_the_two_space_tables_is_not_enough() {
     for table in ["knowledge_spaces", "knowledge_space_manifests"] {
         let database = Database::empty();
