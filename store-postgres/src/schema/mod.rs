@@ -25,6 +25,7 @@ use compare::compare;
 use history::History;
 use migrations::MIGRATIONS;
 use session::Session;
+use spaces::Spaces;
 
 use crate::error::store_error as failed;
 
@@ -126,9 +127,12 @@ pub(crate) async fn differences_in(transaction: &mut PgConnection) -> Result<Vec
             differences.extend(pending.iter().map(|name| history::not_migrated(name)));
         }
         Ok(_) => {
-            differences.extend(spaces::differences(transaction).await?);
-            let found = catalog::read(transaction).await?;
-            differences.extend(compare(&catalog::expected(), &found).into_iter().map(|it| it.sentence));
+            if !history.has_made_spaces {
+                differences.extend(Spaces::read(transaction).await?.differences());
+            }
+            let tables = history.compared_tables();
+            let found = catalog::read(transaction, tables).await?;
+            differences.extend(compare(&catalog::expected(tables), &found).into_iter().map(|it| it.sentence));
         }
     }
     Ok(differences)

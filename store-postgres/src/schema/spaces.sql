@@ -1,5 +1,5 @@
--- The columns of the two tables of spaces with their types, tenants with a collation of their own and what mends that,
--- and the sets of columns that are unique.
+-- The columns of the two tables of spaces with their types, the sets of columns that are unique, and, with what mends
+-- it, row security and tenants with a collation of their own.
 WITH "tables" AS (
   SELECT *
   FROM pg_class
@@ -16,6 +16,19 @@ SELECT
     ELSE ''
   END
 FROM "tables"
+
+UNION ALL
+SELECT
+  relname::text,
+  'row security',
+  '',
+  format(
+    'under row security, so that rows may be hidden; run ALTER TABLE %I NO FORCE ROW LEVEL SECURITY, '
+      'DISABLE ROW LEVEL SECURITY',
+    relname
+  )
+FROM "tables"
+WHERE relrowsecurity OR relforcerowsecurity
 
 UNION ALL
 SELECT t.relname::text, 'column', a.attname::text, format_type(a.atttypid, NULL)

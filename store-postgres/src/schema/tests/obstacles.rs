@@ -164,6 +164,31 @@ async fn tenants_that_are_ordered_otherwise_in_a_table_of_theirs_are_told_with_w
 }
 
 #[tokio::test]
+async fn row_security_on_any_table_is_told() {
+    let database = Database::theirs();
+    for table in ALL_TABLES {
+        database.sql(&format!("ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"));
+        let message = obstacle(&database).await;
+        let (_, mending) = message.split_once("rows may be hidden; run ").unwrap();
+        assert!(mending.contains(table), "{message}");
+        database.sql(mending);
+    }
+    assert_eq!(database.migrate().await.unwrap(), names());
+}
+
+#[tokio::test]
+async fn spaces_that_were_made_here_are_compared_before_a_later_migration_too() {
+    let database = Database::empty();
+    database.migrate().await.unwrap();
+    database.sql(
+        "DELETE FROM space_profiles_migrations WHERE name = '0006_indexes'; DROP INDEX knowledge_spaces_walk_idx",
+    );
+    assert!(
+        obstacle(&database).await.contains("expected index `knowledge_spaces_walk_idx` of `knowledge_spaces`")
+    );
+}
+
+#[tokio::test]
 async fn one_of_the_two_space_tables_is_not_enough() {
     for table in ["knowledge_spaces", "knowledge_space_manifests"] {
         let database = Database::empty();
