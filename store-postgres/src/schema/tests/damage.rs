@@ -168,8 +168,16 @@ const DAMAGE_OF_THEIR_SPACES: &[(&str, &[&str])] = &[
         "ALTER TABLE knowledge_spaces ALTER tenant_id TYPE varchar(90) COLLATE \"C\"",
         &["TYPE character varying(90) COLLATE \"default\""],
     ),
-    ("ALTER TABLE knowledge_spaces ALTER deletion_job_id TYPE text", &[]),
-    ("ALTER TABLE knowledge_space_manifests ALTER id TYPE varchar", &[]),
+    (
+        "ALTER TABLE knowledge_spaces ALTER deletion_job_id TYPE text;
+         INSERT INTO knowledge_spaces (id, tenant_id, deletion_job_id) VALUES (gen_random_uuid(), 't', 'job 7')",
+        &[],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests ALTER id TYPE varchar;
+         INSERT INTO knowledge_space_manifests VALUES ('manifest 7', 't', gen_random_uuid(), 1, '{}', now(), now())",
+        &[],
+    ),
     ("ALTER TABLE knowledge_spaces ADD COLUMN more text NOT NULL, ADD CHECK (name <> 'x')", &[]),
     (
         "ALTER TABLE knowledge_space_manifests
