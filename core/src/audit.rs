@@ -74,7 +74,14 @@ pub fn audit_space(content: &SpaceContent) -> Vec<Finding> {
         message: format!("space {}: {what}", content.space),
         severity: Severity::Error,
     });
-    let mut findings: Vec<Finding> = unreadable.collect();
+    let strangers = content.strangers.iter().map(|what| Finding {
+        scope: None,
+        id: None,
+        rule: "row",
+        message: what.clone(),
+        severity: Severity::Error,
+    });
+    let mut findings: Vec<Finding> = strangers.chain(unreadable).collect();
     findings.extend(audit_manifest(content));
     for kind in Kind::ALL {
         let scope = content.space.scope(kind);

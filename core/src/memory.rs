@@ -700,6 +700,7 @@ impl MemoryContent {
             revisions: scopes.iter().flat_map(of_kind).collect(),
             backfills,
             unreadable: Vec::new(),
+            strangers: Vec::new(),
             space,
         }
     }

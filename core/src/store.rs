@@ -150,6 +150,9 @@ pub struct SpaceContent {
     pub backfills: Vec<BackfillRow>,
     /// Rows whose columns hold what they cannot, a sentence each.
     pub unreadable: Vec<String>,
+    /// Rows of other spaces, which cannot be read themselves, that lie between the space before this one and this one,
+    /// or after the last one: a sentence each.
+    pub strangers: Vec<String>,
 }
 
 /// A page of spaces for discovery.

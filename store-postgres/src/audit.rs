@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use space_profiles_core::{Kind, PageLimit, Space, SpaceContent, StoreError};
+use space_profiles_core::{Kind, PageLimit, Space, SpaceContent, StoreCode, StoreError};
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::pages::bound;
+use crate::pages::Position;
 use crate::rows::{
-    Columns, all_readable, backfill_columns, head_columns, manifest_columns, readable, revision_columns,
-    space_columns,
+    Columns, backfill_columns, head_columns, manifest_columns, readable, revision_columns, space_columns,
 };
 use crate::sessions::{ReadError, Sessions, Snapshot};
 use crate::statement::{Call, statements};
@@ -160,19 +159,57 @@ async fn read(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent
 
 async fn read_once(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent>, ReadError> {
     let mut snapshot = sessions.snapshot().await?;
-    let spaces = match *asked {
-        Asked::One(space) => vec![space.clone()],
-        Asked::After(after, limit) => {
-            let (after_id, after_tenant) = bound(after);
-            let owners = Call::of(OWNERS).with(after_tenant).with(after_id).with(i64::from(limit.get()));
-            let rows = snapshot.read(owners).await?;
-            // An id that is none is found by the check of the schema's constraints; the others still come.
-            all_readable(&rows, |columns| columns.space(), &mut Vec::new())?
-        }
+    let owners = match *asked {
+        Asked::One(space) => vec![Owner { space: space.clone(), strangers: Vec::new() }],
+        Asked::After(after, limit) => owners(&mut snapshot, Position::after(after), limit).await?,
     };
-    let contents = contents(&mut snapshot, spaces).await?;
+    let contents = contents(&mut snapshot, owners).await?;
     snapshot.end().await?;
     Ok(contents)
+}
+
+/// How many rows that name no space are told one by one.
+const TOLD_STRANGERS: usize = 100;
+
+/// A space, and the rows before it (or after the last one) that name a space as none can be named.
+struct Owner {
+    space: Space,
+    strangers: Vec<String>,
+}
+
+/// The next spaces. Rows that name none are told with the space that follows them; the last ones with the last space.
+async fn owners(snapshot: &mut Snapshot, mut after: Position, limit: PageLimit) -> Result<Vec<Owner>, ReadError> {
+    let most = limit.get() as usize;
+    let is_first = after.tenant.is_empty();
+    let mut owners: Vec<Owner> = Vec::new();
+    let mut strangers = Vec::new();
+    loop {
+        // One more than asked for tells whether strangers follow the last one.
+        let call = Call::of(OWNERS).with(&after.tenant).with(after.id).with(i64::from(limit.get()) + 1);
+        let rows = snapshot.read(call).await?;
+        for row in &rows {
+            after = Columns::of(row).position()?;
+            match readable(Columns::of(row).space())? {
+                Ok(space) if owners.len() < most => {
+                    owners.push(Owner { space, strangers: std::mem::take(&mut strangers) });
+                }
+                // It begins the next page, which comes by the same strangers again.
+                Ok(_) => return Ok(owners),
+                Err(_) if strangers.len() < TOLD_STRANGERS => strangers.push(after.is_no_space()),
+                Err(_) => {}
+            }
+        }
+        if rows.len() <= most {
+            break;
+        }
+    }
+    match (owners.last_mut(), strangers.first()) {
+        (Some(owner), _) => owner.strangers.append(&mut strangers),
+        (None, Some(what)) if is_first => return Err(StoreError::new(StoreCode::Schema, what).into()),
+        // The page of the last space has told of them.
+        (None, _) => {}
+    }
+    Ok(owners)
 }
 
 const fn empty(space: Space) -> SpaceContent {
@@ -184,16 +221,17 @@ const fn empty(space: Space) -> SpaceContent {
         revisions: Vec::new(),
         backfills: Vec::new(),
         unreadable: Vec::new(),
+        strangers: Vec::new(),
     }
 }
 
 /// What belongs to spaces, in their order.
-async fn contents(snapshot: &mut Snapshot, spaces: Vec<Space>) -> Result<Vec<SpaceContent>, ReadError> {
-    let tenants: Vec<&str> = spaces.iter().map(|space| space.tenant.as_str()).collect();
-    let ids: Vec<Uuid> = spaces.iter().map(|space| space.id.as_uuid()).collect();
+async fn contents(snapshot: &mut Snapshot, owners: Vec<Owner>) -> Result<Vec<SpaceContent>, ReadError> {
+    let tenants: Vec<&str> = owners.iter().map(|owner| owner.space.tenant.as_str()).collect();
+    let ids: Vec<Uuid> = owners.iter().map(|owner| owner.space.id.as_uuid()).collect();
     let of_spaces = |statement| Call::of(statement).with(&tenants).with(&ids);
     let mut found: BTreeMap<Space, SpaceContent> =
-        spaces.iter().map(|space| (space.clone(), empty(space.clone()))).collect();
+        owners.iter().map(|owner| (owner.space.clone(), empty(owner.space.clone()))).collect();
 
     // A space's own row names its space itself.
     let rows = snapshot.read(of_spaces(SPACE_ROWS)).await?;
@@ -209,7 +247,10 @@ async fn contents(snapshot: &mut Snapshot, spaces: Vec<Space>) -> Result<Vec<Spa
     let rows = snapshot.read(of_spaces(BACKFILL_ROWS)).await?;
     each(rows, &mut found, |columns| columns.backfill_row(), |content, row| content.backfills.push(row), false)?;
 
-    Ok(spaces.into_iter().filter_map(|space| found.remove(&space)).collect())
+    let content = |owner: Owner| {
+        found.remove(&owner.space).map(|content| SpaceContent { strangers: owner.strangers, ..content })
+    };
+    Ok(owners.into_iter().filter_map(content).collect())
 }
 
 /// Puts each row where it belongs; a row that cannot be read leaves a sentence there. Rows may be large and many, so

@@ -4,10 +4,11 @@ use space_profiles_core::{
     ATTEMPTS_EXHAUSTED, ATTEMPTS_EXHAUSTED_MESSAGE, Backfill, BackfillRow, Claim, Claimed, EXHAUSTED_PER_CLAIM,
     StoreError,
 };
+use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::filter::Filtered;
-use crate::rows::{Columns, backfill_columns};
+use crate::rows::{Columns, backfill_columns, readable};
 use crate::sessions::Sessions;
 use crate::statement::{Call, statements};
 
@@ -157,13 +158,26 @@ pub(crate) async fn claim(sessions: &Sessions, claim: &Claim) -> Result<Claimed,
             .with(ATTEMPTS_EXHAUSTED)
             .with(ATTEMPTS_EXHAUSTED_MESSAGE)
     };
-    let rows = sessions.write_alone(CLAIMS.call(&claim.filter, with_arguments)).await?;
+    let call = CLAIMS.call(&claim.filter, with_arguments);
+    loop {
+        let rows = sessions.write_alone(call.clone()).await?;
+        let claimed = claimed(&rows)?;
+        // Rows that cannot be read are leased now and given to nobody; once their attempts are spent, they are
+        // failed. They must not look like the end of the work.
+        if rows.is_empty() || claimed != Claimed::default() {
+            return Ok(claimed);
+        }
+    }
+}
+
+fn claimed(rows: &[PgRow]) -> Result<Claimed, StoreError> {
     let mut claimed = Claimed::default();
-    for row in &rows {
+    for row in rows {
         let mut columns = Columns::of(row);
         let _place: i32 = columns.value("place")?;
         let is_given = columns.value("is_given")?;
-        let backfill: Option<Backfill> = columns.backfill_row().map(BackfillRow::read)?;
+        let row = readable(columns.backfill_row())?.ok();
+        let backfill: Option<Backfill> = row.and_then(BackfillRow::read);
         if is_given { claimed.backfills.extend(backfill) } else { claimed.exhausted.extend(backfill) }
     }
     Ok(claimed)

@@ -74,22 +74,19 @@ statements! {
          UNION
          SELECT backfill.id FROM knowledge_space_profile_backfills AS backfill WHERE backfill.id = ANY ($1)";
 
-    /// Of a scope's rows only the newest may be queued again. Rows at the end of their versions stay.
-    RETRY_ALL =
+    /// Of a scope's rows only the newest may be queued again. Rows at the end of their versions stay. Some at a time:
+    /// a ledger may hold more failures than one statement can take.
+    RETRY_SOME =
         "WITH
            clock AS MATERIALIZED (SELECT coalesce($1::timestamptz, clock_timestamp()) AS now),
-           queued AS (
-             UPDATE knowledge_space_profile_backfills AS failed
-             SET
-               run_state = 'queued', execution_attempts = 0, last_error_code = NULL, last_error_message = NULL,
-               completed_at = NULL, row_version = failed.row_version + 1,
-               due_at = greatest(failed.updated_at, clock.now),
-               updated_at = greatest(failed.updated_at, clock.now)
-             FROM clock
+           chosen AS MATERIALIZED (
+             SELECT failed.id
+             FROM knowledge_space_profile_backfills AS failed
              WHERE
                failed.run_state = 'failed' AND failed.row_version < 2147483647
                AND ($2::text IS NULL OR failed.last_error_code = $2)
                AND num_nulls(failed.retry_code, failed.retry_message) <> 1
+               AND failed.id > $3
                AND NOT EXISTS (
                  SELECT 1
                  FROM knowledge_space_profile_backfills AS newer
@@ -100,17 +97,38 @@ statements! {
                    AND (newer.source_manifest_version, newer.created_at, newer.id)
                      > (failed.source_manifest_version, failed.created_at, failed.id)
                )
+             ORDER BY failed.id
+             LIMIT $4
+             FOR UPDATE OF failed
+           ),
+           queued AS (
+             UPDATE knowledge_space_profile_backfills AS failed
+             SET
+               run_state = 'queued', execution_attempts = 0, last_error_code = NULL, last_error_message = NULL,
+               completed_at = NULL, row_version = failed.row_version + 1,
+               due_at = greatest(failed.updated_at, clock.now),
+               updated_at = greatest(failed.updated_at, clock.now)
+             FROM clock
+             WHERE failed.id = ANY (ARRAY(SELECT chosen.id FROM chosen))
              RETURNING true
            )
-         SELECT count(*) FROM queued";
+         SELECT (SELECT count(*) FROM queued), (SELECT chosen.id FROM chosen ORDER BY chosen.id DESC LIMIT 1)";
 
-    PRUNE =
-        "WITH removed AS (
-           DELETE FROM knowledge_space_profile_backfills
-           WHERE run_state = 'succeeded' AND completed_at < $1
-           RETURNING true
-         )
-         SELECT count(*) FROM removed";
+    PRUNE_SOME =
+        "WITH
+           chosen AS MATERIALIZED (
+             SELECT id FROM knowledge_space_profile_backfills
+             WHERE run_state = 'succeeded' AND completed_at < $1 AND id > $2
+             ORDER BY id
+             LIMIT $3
+             FOR UPDATE
+           ),
+           removed AS (
+             DELETE FROM knowledge_space_profile_backfills
+             WHERE id = ANY (ARRAY(SELECT chosen.id FROM chosen))
+             RETURNING true
+           )
+         SELECT (SELECT count(*) FROM removed), (SELECT chosen.id FROM chosen ORDER BY chosen.id DESC LIMIT 1)";
 
     COUNTS = counts!("knowledge_space_profile_backfills AS backfill", "true");
 
@@ -158,18 +176,30 @@ pub(crate) async fn enqueue(sessions: &Sessions, backfills: &[Backfill]) -> Resu
 }
 
 pub(crate) async fn retry_all(sessions: &Sessions, code: Option<&str>) -> Result<u64, StoreError> {
-    let call = Call::of(RETRY_ALL).with(sessions.now()).with(code);
-    counted(sessions, call).await
+    some_at_a_time(sessions, |after| Call::of(RETRY_SOME).with(sessions.now()).with(code).with(after)).await
 }
 
 pub(crate) async fn prune(sessions: &Sessions, before: Timestamp) -> Result<u64, StoreError> {
-    counted(sessions, Call::of(PRUNE).with(Moment(before))).await
+    some_at_a_time(sessions, |after| Call::of(PRUNE_SOME).with(Moment(before)).with(after)).await
 }
 
-async fn counted(sessions: &Sessions, call: Call) -> Result<u64, StoreError> {
-    let rows = sessions.write_alone(call).await?;
-    let count: i64 = rows.first().map_or(Ok(0), |row| Columns::of(row).value("count"))?;
-    Ok(count.unsigned_abs())
+/// How many rows one statement queues again or removes.
+const BATCH: i64 = 2_000;
+
+/// Repeats a statement, each time on the rows that follow by id, until none is left; answers how many it wrote.
+async fn some_at_a_time(sessions: &Sessions, call: impl Fn(Uuid) -> Call) -> Result<u64, StoreError> {
+    let mut after = Uuid::nil();
+    let mut written = 0;
+    loop {
+        let rows = sessions.write_alone(call(after).with(BATCH)).await?;
+        let Some(row) = rows.first() else { return Ok(written) };
+        let mut columns = Columns::of(row);
+        written += columns.value::<i64>("count")?.unsigned_abs();
+        match columns.value::<Option<Uuid>>("id")? {
+            Some(last) => after = last,
+            None => return Ok(written),
+        }
+    }
 }
 
 pub(crate) async fn counts(sessions: &Sessions, filter: &SpaceFilter) -> Result<BackfillCounts, StoreError> {

@@ -19,7 +19,7 @@ macro_rules! surroundings {
             "(SELECT coalesce(",
             $now,
             "::timestamptz, clock_timestamp())),
-             (SELECT to_regclass('projection_set_publication_heads') IS NOT NULL),
+             (SELECT to_regclass(quote_ident(current_schema()) || '.projection_set_publication_heads') IS NOT NULL),
              (SELECT ",
             has_foreign_spaces!(),
             ")"
@@ -325,10 +325,7 @@ pub(crate) async fn space_state(sessions: &Sessions, space: &Space) -> Result<Sp
 pub(crate) async fn backfill(sessions: &Sessions, key: &BackfillKey) -> Result<LedgerState, StoreError> {
     let call = match key {
         BackfillKey::Fenced(fence) => Call::of(BACKFILL_BY_ID).with(fence.backfill.as_uuid()),
-        BackfillKey::NewestOf(scope) => Call::of(NEWEST_BACKFILL)
-            .with(scope.space.tenant.as_str())
-            .with(scope.space.id.as_uuid())
-            .with(scope.kind.as_str()),
+        BackfillKey::NewestOf(scope) => Call::of_scope(NEWEST_BACKFILL, scope),
     };
     let rows = sessions.repeatable(call.with(sessions.now())).await?;
     let mut columns = Columns::of(only(&rows)?);

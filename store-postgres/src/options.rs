@@ -257,8 +257,9 @@ impl Conduct {
         if !self.is_pooled_outside {
             return format!("BEGIN {isolation}");
         }
-        let path = self.search_path.as_ref().map(|path| path.replace('\'', "''"));
-        let path = path.map(|path| format!("; SELECT set_config('search_path', '{path}', true)"));
+        // An escape string means the same whatever `standard_conforming_strings` says.
+        let path = self.search_path.as_ref().map(|path| path.replace('\\', r"\\").replace('\'', "''"));
+        let path = path.map(|path| format!("; SELECT set_config('search_path', E'{path}', true)"));
         format!(
             "BEGIN {isolation}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}{}",
             self.statement_timeout.as_millis(),
@@ -392,11 +393,11 @@ mod tests {
     fn a_pooled_transaction_says_what_a_connection_of_ones_own_is_started_with() {
         let direct = options("lock_timeout_ms=7").conduct.begin("ISOLATION LEVEL READ COMMITTED");
         assert_eq!(direct, "BEGIN ISOLATION LEVEL READ COMMITTED");
-        let pooled = options("pgbouncer=true&lock_timeout_ms=7&search_path=it%27s").conduct;
+        let pooled = options("pgbouncer=true&lock_timeout_ms=7&search_path=it%27s%5C").conduct;
         assert_eq!(
             pooled.begin("ISOLATION LEVEL READ COMMITTED"),
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 30000; SET LOCAL lock_timeout = 7; \
-             SELECT set_config('search_path', 'it''s', true)"
+             SELECT set_config('search_path', E'it''s\\\\', true)"
         );
     }
 }

@@ -160,7 +160,7 @@ pub(crate) async fn revisions(
 ) -> Result<RevisionPage, StoreError> {
     let most = limit.get() as usize;
     // One more than asked for tells whether there is more.
-    let call = of_scope(Call::of(REVISIONS), scope)
+    let call = Call::of_scope(REVISIONS, scope)
         .with(after.map_or(0, |number| integer(number.get())))
         .with(i64::from(limit.get()) + 1);
     let found = sessions.repeatable(call).await?;
@@ -183,13 +183,9 @@ pub(crate) async fn revision_at(
     scope: &Scope,
     moment: Timestamp,
 ) -> Result<Option<RevisionRow>, StoreError> {
-    let call = of_scope(Call::of(REVISION_AT), scope).with(Moment(moment));
+    let call = Call::of_scope(REVISION_AT, scope).with(Moment(moment));
     let rows = sessions.repeatable(call).await?;
     rows.first().map(|row| Columns::of(row).revision_row()).transpose()
-}
-
-fn of_scope(call: Call, scope: &Scope) -> Call {
-    call.with(scope.space.tenant.as_str()).with(scope.space.id.as_uuid()).with(scope.kind.as_str())
 }
 
 pub(crate) async fn spaces(
@@ -198,19 +194,64 @@ pub(crate) async fn spaces(
     after: Option<&Space>,
     limit: PageLimit,
 ) -> Result<Vec<SpaceRow>, StoreError> {
-    let (after_id, after_tenant) = bound(after);
-    let with_page = |statement| Call::of(statement).with(after_tenant).with(after_id).with(i64::from(limit.get()));
-    let call = match tenant {
-        None => with_page(SPACES),
-        Some(tenant) => with_page(SPACES_OF_TENANT).with(tenant.as_str()),
+    let page = |after: &Position| {
+        let of = |statement| Call::of(statement).with(&after.tenant).with(after.id).with(i64::from(limit.get()));
+        match tenant {
+            None => of(SPACES),
+            Some(tenant) => of(SPACES_OF_TENANT).with(tenant.as_str()),
+        }
     };
-    let rows = sessions.repeatable(call).await?;
-    rows.iter().map(|row| Columns::of(row).space_row()).collect()
+    let position = |columns: &mut Columns<'_>| columns.position();
+    readable_page(sessions, Position::after(after), limit, page, |columns| columns.space_row(), position).await
 }
 
-/// What a page begins after, as (id, tenant): no space is before the nil UUID and the empty text.
-pub(crate) fn bound(after: Option<&Space>) -> (Uuid, &str) {
-    after.map_or((Uuid::nil(), ""), |space| (space.id.as_uuid(), space.tenant.as_str()))
+/// Where a page begins: after this space, as its row names it. No space is before the empty text and the nil UUID.
+#[derive(Debug, Clone)]
+pub(crate) struct Position {
+    pub(crate) tenant: String,
+    pub(crate) id: Uuid,
+}
+
+impl Position {
+    pub(crate) fn after(space: Option<&Space>) -> Self {
+        match space {
+            None => Self { tenant: String::new(), id: Uuid::nil() },
+            Some(space) => Self { tenant: space.tenant.as_str().to_owned(), id: space.id.as_uuid() },
+        }
+    }
+}
+
+impl Position {
+    /// Why no space can be named so.
+    pub(crate) fn is_no_space(&self) -> String {
+        format!(
+            "space {}: expected a tenant of 1 to 255 UTF-16 code units without control characters, found `{}`",
+            self.id,
+            self.tenant.escape_debug()
+        )
+    }
+}
+
+/// The rows of a page that can be read; where none can, of the next page that has one. A row that cannot be read, as
+/// the other service may have some, is the audit's; the others still come.
+async fn readable_page<T>(
+    sessions: &Sessions,
+    mut after: Position,
+    limit: PageLimit,
+    page: impl Fn(&Position) -> Call,
+    read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
+    position: impl Fn(&mut Columns<'_>) -> Result<Position, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    loop {
+        let rows = sessions.repeatable(page(&after)).await?;
+        let found = all_readable(&rows, &read, &mut Vec::new())?;
+        match rows.last() {
+            Some(last) if found.is_empty() && rows.len() == limit.get() as usize => {
+                after = position(&mut Columns::of(last))?;
+            }
+            _ => return Ok(found),
+        }
+    }
 }
 
 pub(crate) async fn discovery(
@@ -219,20 +260,25 @@ pub(crate) async fn discovery(
     limit: PageLimit,
     filter: &SpaceFilter,
 ) -> Result<DiscoveryPage, StoreError> {
-    let (after_id, after_tenant) = bound(after);
     let now = sessions.now();
-    let with_arguments =
-        |call: Call| call.with(now).with(after_id).with(after_tenant).with(i64::from(limit.get()));
-    let rows = sessions.repeatable(DISCOVER.call(filter, with_arguments)).await?;
+    let page = |after: &Position| {
+        let with_arguments =
+            |call: Call| call.with(now).with(after.id).with(&after.tenant).with(i64::from(limit.get()));
+        DISCOVER.call(filter, with_arguments)
+    };
+    let read = |columns: &mut Columns<'_>| Ok((columns.time("now")?, discovery_space(columns)?));
+    let position = |columns: &mut Columns<'_>| {
+        columns.time("now")?;
+        columns.position()
+    };
+    let found = readable_page(sessions, Position::after(after), limit, page, read, position).await?;
     // The clock comes with the spaces; without any, nothing is stamped.
-    let clock = rows.first().map(|row| Columns::of(row).time("now")).transpose()?;
+    let clock = found.first().map(|(now, _)| *now);
     let now = clock.or(now.map(|moment| moment.0)).unwrap_or(Timestamp::EARLIEST);
-    // A row that cannot be read is the audit's; the others still come.
-    Ok(DiscoveryPage { now, spaces: all_readable(&rows, discovery_space, &mut Vec::new())? })
+    Ok(DiscoveryPage { now, spaces: found.into_iter().map(|(_, space)| space).collect() })
 }
 
 fn discovery_space(columns: &mut Columns<'_>) -> Result<DiscoverySpace, StoreError> {
-    columns.time("now")?;
     Ok(DiscoverySpace {
         space: columns.space()?,
         is_writable: columns.value("lifecycle_state")?,
@@ -248,13 +294,17 @@ pub(crate) async fn backfills(
     after: Option<BackfillId>,
     limit: PageLimit,
 ) -> Result<Vec<BackfillRow>, StoreError> {
-    let after = after.map_or(Uuid::nil(), |id| id.as_uuid());
-    let with_arguments = |call: Call| {
-        call.with(after)
-            .with(filter.status.map(BackfillStatus::as_str))
-            .with(filter.code.as_deref())
-            .with(i64::from(limit.get()))
+    let page = |after: &Position| {
+        let with_arguments = |call: Call| {
+            call.with(after.id)
+                .with(filter.status.map(BackfillStatus::as_str))
+                .with(filter.code.as_deref())
+                .with(i64::from(limit.get()))
+        };
+        LIST.call(&filter.spaces, with_arguments)
     };
-    let rows = sessions.repeatable(LIST.call(&filter.spaces, with_arguments)).await?;
-    all_readable(&rows, |columns| columns.backfill_row(), &mut Vec::new())
+    let position =
+        |columns: &mut Columns<'_>| Ok(Position { tenant: String::new(), id: columns.value::<Uuid>("id")? });
+    let after = Position { tenant: String::new(), id: after.map_or(Uuid::nil(), |id| id.as_uuid()) };
+    readable_page(sessions, after, limit, page, |columns| columns.backfill_row(), position).await
 }

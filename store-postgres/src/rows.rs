@@ -11,7 +11,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{Decode, Postgres, Row, Type, ValueRef};
 use uuid::Uuid;
 
-use crate::time::Moment;
+use crate::pages::Position;
+use crate::time::{Moment, NearestMoment};
 
 /// A list of columns of the row that `$row` names, each with a cast or without.
 macro_rules! columns {
@@ -172,14 +173,22 @@ impl<'r> Columns<'r> {
         Ok(id)
     }
 
-    /// A UUID that the other service may keep as text.
-    fn uuid(&mut self, column: &str) -> Result<Uuid, StoreError> {
-        self.parsed(column)
+    /// An id that the other service may keep as any text. That there is one is all that matters of it: where it is no
+    /// UUID, the nil one stands for it.
+    fn foreign_id(&mut self, column: &str) -> Result<Option<Uuid>, StoreError> {
+        let text: Option<&str> = self.value(column)?;
+        Ok(text.map(|text| text.parse().unwrap_or(Uuid::nil())))
     }
 
-    fn optional_uuid(&mut self, column: &str) -> Result<Option<Uuid>, StoreError> {
-        let text: Option<&str> = self.value(column)?;
-        text.map(|text| text.parse().map_err(|error| self.unexpected(column, error))).transpose()
+    /// A time of the other service's, of which only the order matters: one outside of the calendar, or infinity, is
+    /// the nearest inside.
+    fn foreign_time(&mut self, column: &str) -> Result<Timestamp, StoreError> {
+        self.value::<NearestMoment>(column).map(|moment| moment.0)
+    }
+
+    /// Where a page goes on after a row, whether it can be read or not: a space's two columns.
+    pub(crate) fn position(&mut self) -> Result<Position, StoreError> {
+        Ok(Position { tenant: self.value("tenant_id")?, id: self.value("id")? })
     }
 
     /// A space's two columns.
@@ -197,24 +206,23 @@ impl<'r> Columns<'r> {
             space,
             name: self.value("name")?,
             lifecycle_state: self.value("lifecycle_state")?,
-            deletion_job: self.optional_uuid("deletion_job_id")?,
-            created_at: self.time("created_at")?,
-            updated_at: self.time("updated_at")?,
+            deletion_job: self.foreign_id("deletion_job_id")?,
+            created_at: self.foreign_time("created_at")?,
+            updated_at: self.foreign_time("updated_at")?,
         })
     }
 
     pub(crate) fn manifest_row(&mut self) -> Result<ManifestRow, StoreError> {
         self.table = "knowledge_space_manifests";
         self.id = None;
-        // The other service's ids of manifests may be texts.
-        let id: Uuid = self.uuid("id")?;
+        let id = self.foreign_id("id")?.unwrap_or(Uuid::nil());
         self.id = Some(id);
         Ok(ManifestRow {
             id: id.into(),
             version: self.number("manifest_version")?,
             metadata: self.value("metadata")?,
-            created_at: self.time("created_at")?,
-            updated_at: self.time("updated_at")?,
+            created_at: self.foreign_time("created_at")?,
+            updated_at: self.foreign_time("updated_at")?,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Statements and their arguments.
 
+use space_profiles_core::Scope;
 use sqlx::encode::Encode;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::{Arguments, Postgres, Type};
@@ -38,6 +39,14 @@ pub(crate) struct Call {
 impl Call {
     pub(crate) fn of(statement: Statement) -> Self {
         Self { statement, arguments: PgArguments::default(), unencoded: None }
+    }
+
+    /// A call whose first three arguments are a scope.
+    pub(crate) fn of_scope(statement: Statement, scope: &Scope) -> Self {
+        Self::of(statement)
+            .with(scope.space.tenant.as_str())
+            .with(scope.space.id.as_uuid())
+            .with(scope.kind.as_str())
     }
 
     /// The call with its next argument.

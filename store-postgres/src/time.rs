@@ -34,15 +34,34 @@ impl Encode<'_, Postgres> for Moment {
 
 impl Decode<'_, Postgres> for Moment {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
-        if value.format() == PgValueFormat::Text {
-            return Err("expected a time in binary".into());
+        let micros = micros(&value)?;
+        if !(Timestamp::EARLIEST.as_micros()..=Timestamp::LATEST.as_micros()).contains(&micros) {
+            return Err("expected a time between the years 0 and 9999, found one outside or infinity".into());
         }
-        let micros = <[u8; 8]>::try_from(value.as_bytes()?).map(i64::from_be_bytes)?;
-        let micros = micros
-            .checked_add(POSTGRES_EPOCH)
-            .filter(|micros| (Timestamp::EARLIEST.as_micros()..=Timestamp::LATEST.as_micros()).contains(micros));
-        let micros =
-            micros.ok_or("expected a time between the years 0 and 9999, found one outside or infinity")?;
         Ok(Self(Timestamp::from_micros(micros)))
     }
+}
+
+/// A moment of a column whose values are another service's: one outside of the calendar is the nearest inside.
+pub(crate) struct NearestMoment(pub(crate) Timestamp);
+
+impl Type<Postgres> for NearestMoment {
+    fn type_info() -> PgTypeInfo {
+        Moment::type_info()
+    }
+}
+
+impl Decode<'_, Postgres> for NearestMoment {
+    fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
+        Ok(Self(Timestamp::from_micros(micros(&value)?)))
+    }
+}
+
+/// Microseconds since 1970, or the nearest that can be counted.
+fn micros(value: &PgValueRef<'_>) -> Result<i64, BoxDynError> {
+    if value.format() == PgValueFormat::Text {
+        return Err("expected a time in binary".into());
+    }
+    let micros = <[u8; 8]>::try_from(value.as_bytes()?).map(i64::from_be_bytes)?;
+    Ok(micros.saturating_add(POSTGRES_EPOCH))
 }

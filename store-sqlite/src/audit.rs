@@ -88,6 +88,7 @@ fn content(connection: &Connection, space: Space) -> Result<SpaceContent, JobErr
         revisions,
         backfills: backfills_of(connection, &space, &mut unreadable)?,
         unreadable,
+        strangers: Vec::new(),
         space,
     })
 }

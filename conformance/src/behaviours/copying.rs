@@ -235,6 +235,7 @@ pub async fn a_space_that_nobody_knows_has_no_content(fx: &Fixture) {
         revisions: Vec::new(),
         backfills: Vec::new(),
         unreadable: Vec::new(),
+        strangers: Vec::new(),
     };
     assert_eq!(content(fx, &space).await, nothing);
     let known = fx.history(Kind::Embedding, 1).await.space;

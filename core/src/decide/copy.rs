@@ -63,7 +63,7 @@ pub fn departing(content: SpaceContent) -> Result<Departing, Refusal> {
         let place = format!("space {}: ", content.space);
         return Err(broken(finding.message.strip_prefix(&place).unwrap_or(&finding.message)));
     }
-    let SpaceContent { space, row, manifest, heads, mut revisions, mut backfills, unreadable: _ } = content;
+    let SpaceContent { space, row, manifest, heads, mut revisions, mut backfills, .. } = content;
     let Some(row) = row else { return Err(no_space()) };
     let mut scopes = Vec::new();
     for kind in Kind::ALL {

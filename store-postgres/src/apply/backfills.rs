@@ -2,9 +2,7 @@
 
 use space_profiles_core::{BackfillRow, Install, WriteBackfill};
 
-use super::revisions::{
-    insert_head, insert_revision, lock_space, of_scope, scope_is_empty, with_head, with_revision,
-};
+use super::revisions::{insert_head, insert_revision, lock_space, scope_is_empty, with_head, with_revision};
 use crate::load::integer;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
@@ -65,7 +63,7 @@ statements! {
 
 pub(super) fn write(write: &WriteBackfill) -> Call {
     let row = BackfillRow::from(&write.to);
-    of_scope(WRITE, &row.scope)
+    Call::of_scope(WRITE, &row.scope)
         .with(write.from.id.as_uuid())
         .with(integer(write.from.row_version.get()))
         .with(write.from.lease_token.map(|token| token.as_uuid()))
@@ -90,7 +88,7 @@ pub(super) fn write(write: &WriteBackfill) -> Call {
 pub(super) fn install(install: &Install) -> Vec<Call> {
     let scope = &install.revision.scope;
     let WriteBackfill { from, to } = &install.backfill;
-    let call = with_revision(of_scope(INSTALL, scope), &install.revision.to_row());
+    let call = with_revision(Call::of_scope(INSTALL, scope), &install.revision.to_row());
     let call = with_head(call, &install.head)
         .with(from.id.as_uuid())
         .with(integer(from.row_version.get()))

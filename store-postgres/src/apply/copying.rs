@@ -5,7 +5,6 @@ use sqlx::encode::Encode;
 use sqlx::postgres::PgHasArrayType;
 use sqlx::{Postgres, Type};
 
-use super::revisions::of_scope;
 use super::spaces;
 use crate::load::integer;
 use crate::statement::{Call, statements};
@@ -111,7 +110,7 @@ pub(super) fn space(copy: &CopySpace) -> Call {
 /// Each call is made when its turn comes, so that the rows are not in memory once more all together.
 pub(super) fn scope(copy: &CopyScope) -> impl Iterator<Item = Call> + Send {
     let lock = Call::of(LOCK_ANY_SPACE).with(copy.scope.space.tenant.as_str()).with(copy.scope.space.id.as_uuid());
-    [lock, of_scope(EXPECT_NOTHING, &copy.scope)]
+    [lock, Call::of_scope(EXPECT_NOTHING, &copy.scope)]
         .into_iter()
         .chain(copy.revisions.chunks(CHUNK).map(|rows| revisions(&copy.scope, rows)))
         .chain(copy.head.iter().map(|row| head(&copy.scope, row)))
@@ -119,7 +118,7 @@ pub(super) fn scope(copy: &CopyScope) -> impl Iterator<Item = Call> + Send {
 }
 
 fn head(scope: &Scope, head: &Head) -> Call {
-    of_scope(COPY_HEAD, scope)
+    Call::of_scope(COPY_HEAD, scope)
         .with(head.id.as_uuid())
         .with(head.revision_id.as_uuid())
         .with(integer(head.active_revision.get()))
@@ -138,7 +137,7 @@ where
 }
 
 fn revisions(scope: &Scope, rows: &[RevisionRow]) -> Call {
-    let call = of_scope(COPY_REVISIONS, scope);
+    let call = Call::of_scope(COPY_REVISIONS, scope);
     let call = column(call, rows, |row| row.id.as_uuid());
     let call = column(call, rows, |row| integer(row.revision.get()));
     let call = column(call, rows, |row| row.status.as_str());
@@ -164,7 +163,7 @@ fn revisions(scope: &Scope, rows: &[RevisionRow]) -> Call {
 }
 
 fn backfills(scope: &Scope, rows: &[BackfillRow]) -> Call {
-    let call = of_scope(COPY_BACKFILLS, scope);
+    let call = Call::of_scope(COPY_BACKFILLS, scope);
     let call = column(call, rows, |row| row.id.as_uuid());
     let call = column(call, rows, |row| integer(row.source_manifest_version.get()));
     let call = column(call, rows, |row| row.source_snapshot.as_str());

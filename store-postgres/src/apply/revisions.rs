@@ -6,7 +6,7 @@ use space_profiles_core::{
 use uuid::Uuid;
 
 use crate::load::integer;
-use crate::statement::{Call, Statement, statements};
+use crate::statement::{Call, statements};
 use crate::time::Moment;
 
 /// The space's row, if profiles of it may change, locked against whoever deletes it or changes its state. FOR KEY
@@ -71,15 +71,31 @@ macro_rules! scope_is_empty {
     };
 }
 
+/// The revision that $5 follows, if the space is there.
+macro_rules! previous_revision {
+    () => {
+        "SELECT true
+         FROM space, knowledge_space_profile_revisions AS revision
+         WHERE
+           revision.tenant_id = $1 AND revision.knowledge_space_id = $2 AND revision.kind = $3
+           AND revision.revision = $5::integer - 1
+         FOR KEY SHARE OF revision"
+    };
+}
+
 pub(super) use {insert_head, insert_revision, scope_is_empty};
 
 statements! {
     /// Locks the space against every other write of profiles, for a change of a scope that must be empty.
     LOCK_SPACE = writable_space!("FOR NO KEY UPDATE");
 
+    /// The revision before it must be there still: a scope that was deleted and made again is another one.
     APPEND = concat!(
-        "WITH space AS MATERIALIZED (", writable_space!("FOR SHARE"), ") ",
-        insert_revision!(), " FROM space RETURNING true"
+        "WITH
+           space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
+           previous AS MATERIALIZED (", previous_revision!(), ")
+         ",
+        insert_revision!(), " FROM previous RETURNING true"
     );
 
     /// After [`LOCK_SPACE`].
@@ -89,7 +105,8 @@ statements! {
     PUBLISH_WITHOUT_HEAD = concat!(
         "WITH
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
-           published AS (", insert_revision!(), " FROM space RETURNING true)
+           previous AS MATERIALIZED (", previous_revision!(), "),
+           published AS (", insert_revision!(), " FROM previous RETURNING true)
          ", insert_head!("$21", "$4", "$5", "$22", "$23"), " FROM published RETURNING true"
     );
 
@@ -250,7 +267,7 @@ statements! {
 
 pub(super) fn append(append: &Append) -> Vec<Call> {
     let row = append.revision.to_row();
-    let insert = |statement| with_revision(of_scope(statement, &append.revision.scope), &row);
+    let insert = |statement| with_revision(Call::of_scope(statement, &append.revision.scope), &row);
     if append.is_first {
         return vec![lock_space(&append.revision.scope), insert(APPEND_FIRST)];
     }
@@ -260,7 +277,7 @@ pub(super) fn append(append: &Append) -> Vec<Call> {
 pub(super) fn publish(publish: &Publish) -> Vec<Call> {
     let Revision { scope, .. } = &publish.revision;
     let row = publish.revision.to_row();
-    let insert = |statement| with_revision(of_scope(statement, scope), &row);
+    let insert = |statement| with_revision(Call::of_scope(statement, scope), &row);
     match &publish.head {
         HeadMove::Advance { from, to } => vec![
             insert(PUBLISH)
@@ -312,7 +329,7 @@ pub(super) fn activate(targets: &[Activate]) -> Vec<Call> {
 }
 
 pub(super) fn fail(fail: &FailRevision) -> Call {
-    of_scope(FAIL, &fail.scope)
+    Call::of_scope(FAIL, &fail.scope)
         .with(fail.revision_id.as_uuid())
         .with(Moment(fail.at))
         .with(fail.by.as_str())
@@ -322,11 +339,6 @@ pub(super) fn fail(fail: &FailRevision) -> Call {
 
 pub(super) fn lock_space(scope: &Scope) -> Call {
     Call::of(LOCK_SPACE).with(scope.space.tenant.as_str()).with(scope.space.id.as_uuid())
-}
-
-/// A call whose first three arguments are the scope.
-pub(super) fn of_scope(statement: Statement, scope: &Scope) -> Call {
-    Call::of(statement).with(scope.space.tenant.as_str()).with(scope.space.id.as_uuid()).with(scope.kind.as_str())
 }
 
 /// The arguments of `insert_revision!`, from $4 to $20.

@@ -1,13 +1,11 @@
--- What the server says about the three tables, a row for each of their parts. Names outside of the first schema of
+-- What the server says about tables ($1), a row for each of their parts. Names outside of the first schema of
 -- the search_path are qualified in it, and nothing within.
 WITH "tables" AS (
   SELECT *
   FROM pg_class
   WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
     AND relkind NOT IN ('i', 'I', 'c')
-    AND relname IN (
-      'knowledge_space_profile_revisions', 'knowledge_space_profile_heads', 'knowledge_space_profile_backfills'
-    )
+    AND relname::text = ANY ($1::text[])
 )
 SELECT
   t.relname::text,
@@ -15,7 +13,15 @@ SELECT
   t.relname::text,
   CASE t.relkind WHEN 'r' THEN 'ordinary' WHEN 'p' THEN 'partitioned' ELSE 'no table' END
     || CASE t.relpersistence WHEN 'p' THEN ', logged' ELSE ', unlogged' END,
-  CASE WHEN row_security_active(t.oid) THEN 'row security hides rows' ELSE '' END
+  -- Whoever looks may be exempt from it; others are not.
+  CASE
+    WHEN t.relrowsecurity OR t.relforcerowsecurity THEN format(
+      'under row security, so that rows may be hidden; run ALTER TABLE %I NO FORCE ROW LEVEL SECURITY, '
+        'DISABLE ROW LEVEL SECURITY',
+      t.relname
+    )
+    ELSE ''
+  END
 FROM "tables" t
 
 UNION ALL

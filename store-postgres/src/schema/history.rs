@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use space_profiles_core::{StoreCode, StoreError};
 use sqlx::PgConnection;
 
+use super::catalog::{ALL_TABLES, PROFILE_TABLES};
+use super::migrations::SPACES;
 use super::{MIGRATIONS, OWN_TABLE, failed};
 
 /// `made` says whether the migration made its tables, columns and so on, or found them there.
@@ -16,10 +18,11 @@ CREATE TABLE IF NOT EXISTS "space_profiles_migrations" (
   "applied_at" TIMESTAMPTZ NOT NULL DEFAULT now()
 )"#;
 
-/// The checksums of what was applied, by name.
+/// The checksums of what was applied, by name, and whether spaces and manifests were made by it.
 pub(super) struct History {
     schema: String,
     applied: BTreeMap<String, String>,
+    pub(super) has_made_spaces: bool,
 }
 
 impl History {
@@ -31,13 +34,20 @@ impl History {
         let exists = sqlx::query_as(EXISTS).bind(OWN_TABLE).persistent(false);
         let (schema, exists): (String, bool) =
             exists.fetch_one(&mut *reading).await.map_err(|error| failed(&error))?;
-        let applied = if exists {
-            let applied = sqlx::query_as("SELECT name, checksum FROM space_profiles_migrations");
+        let applied: Vec<(String, String, bool)> = if exists {
+            let applied = sqlx::query_as("SELECT name, checksum, made FROM space_profiles_migrations");
             applied.persistent(false).fetch_all(reading).await.map_err(|error| failed(&error))?
         } else {
             Vec::new()
         };
-        Ok(Self { schema, applied: applied.into_iter().collect() })
+        let has_made_spaces = applied.iter().any(|(name, _, made)| name == SPACES && *made);
+        let applied = applied.into_iter().map(|(name, checksum, _)| (name, checksum)).collect();
+        Ok(Self { schema, applied, has_made_spaces })
+    }
+
+    /// Those that must be as our migrations make them. Spaces of the other service must only have what is read.
+    pub(super) fn compared_tables(&self) -> &'static [&'static str] {
+        if self.has_made_spaces { ALL_TABLES } else { PROFILE_TABLES }
     }
 
     /// In the order in which they are run. What was applied must be known and unchanged.

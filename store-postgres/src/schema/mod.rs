@@ -5,6 +5,7 @@
 
 mod catalog;
 mod compare;
+mod encoding;
 mod history;
 mod migrations;
 mod obstacles;
@@ -24,6 +25,7 @@ use compare::compare;
 use history::History;
 use migrations::MIGRATIONS;
 use session::Session;
+use spaces::Spaces;
 
 use crate::error::store_error as failed;
 
@@ -117,17 +119,23 @@ pub(crate) async fn pending_in(transaction: &mut PgConnection) -> Result<Vec<&'s
 /// the caller's, who ends it.
 pub(crate) async fn differences_in(transaction: &mut PgConnection) -> Result<Vec<String>, StoreError> {
     session::look_at_first_schema(transaction).await?;
+    let mut differences = encoding::differences(transaction).await?;
     let history = History::read(transaction).await?;
     match history.pending() {
-        Err(error) => Ok(vec![error.message]),
-        Ok(pending) if !pending.is_empty() => Ok(pending.iter().map(|name| history::not_migrated(name)).collect()),
+        Err(error) => differences.push(error.message),
+        Ok(pending) if !pending.is_empty() => {
+            differences.extend(pending.iter().map(|name| history::not_migrated(name)));
+        }
         Ok(_) => {
-            let mut differences = spaces::differences(transaction).await?;
-            let found = catalog::read(transaction).await?;
-            differences.extend(compare(&catalog::expected(), &found).into_iter().map(|it| it.sentence));
-            Ok(differences)
+            if !history.has_made_spaces {
+                differences.extend(Spaces::read(transaction).await?.differences());
+            }
+            let tables = history.compared_tables();
+            let found = catalog::read(transaction, tables).await?;
+            differences.extend(compare(&catalog::expected(tables), &found).into_iter().map(|it| it.sentence));
         }
     }
+    Ok(differences)
 }
 
 fn damaged(differences: &[String]) -> StoreError {

@@ -3,31 +3,36 @@
 use space_profiles_core::{StoreCode, StoreError};
 use sqlx::PgConnection;
 
+use super::catalog::PROFILE_TABLES;
 use super::compare::{Difference, Manner, compare};
+use super::history::History;
 use super::migrations::{MIGRATIONS, Means, PROFILES, SPACES};
 use super::session::{self, Session};
 use super::spaces::Spaces;
-use super::{catalog, failed, listed};
+use super::{catalog, encoding, failed, listed};
 
 const LISTED_SCOPES: i64 = 20;
 
 const REVISIONS: &str = "knowledge_space_profile_revisions";
 
-/// Those with foreign keys that point at the spaces.
-const OUR_TABLES: [&str; 3] = [REVISIONS, "knowledge_space_profile_heads", "knowledge_space_profile_backfills"];
-
 pub(super) async fn expect_none(session: &mut Session, pending: &[&'static str]) -> Result<(), StoreError> {
     let schema = session.schema.clone();
     let mut reading = session::reading(&mut session.connection).await?;
     let spaces = Spaces::read(&mut reading).await?;
-    let found = catalog::read(&mut reading).await?;
+    let history = History::read(&mut reading).await?;
+    let tables = history.compared_tables();
+    let found = catalog::read(&mut reading, tables).await?;
     let is_there = |table: &str| found.iter().any(|part| part.sort == "table" && part.name == table);
 
-    let mut obstacles = of_spaces(&spaces, pending, &schema);
-    let differences = compare(&catalog::expected(), &found);
+    let mut obstacles = encoding::differences(&mut reading).await?;
+    if !history.has_made_spaces {
+        obstacles.extend(of_spaces(&spaces, pending, &schema));
+    }
+    let differences = compare(&catalog::expected(tables), &found);
     obstacles
         .extend(differences.into_iter().filter(|difference| !is_work(difference, pending)).map(|it| it.sentence));
-    let makes_tables = pending.contains(&PROFILES) && !OUR_TABLES.iter().all(|table| is_there(table));
+    // They have foreign keys that point at the spaces.
+    let makes_tables = pending.contains(&PROFILES) && !PROFILE_TABLES.iter().all(|table| is_there(table));
     obstacles.extend(of_rights(&mut reading, makes_tables && spaces.may_not_be_referenced()).await?);
     // Rows are read only from tables that have the columns.
     if obstacles.is_empty() && is_there(REVISIONS) {

@@ -8,7 +8,7 @@ use space_profiles_core::{StoreCode, StoreError};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::time::sleep;
 
-use super::catalog::{self, Part};
+use super::catalog::{self, PROFILE_TABLES, Part};
 use super::history::OWN_TABLE_SQL;
 use super::migrations::{MIGRATIONS, Means, Migration, PROFILES, SPACES};
 use super::session::{self, Session};
@@ -23,7 +23,7 @@ pub(super) async fn run(
     let connection = &mut session.connection;
     let mut reading = session::reading(connection).await?;
     let makes_spaces = Spaces::read(&mut reading).await?.tables().is_empty();
-    let found = catalog::read(&mut reading).await?;
+    let found = catalog::read(&mut reading, PROFILE_TABLES).await?;
     reading.rollback().await.map_err(|error| failed(&error))?;
 
     let is_fresh = pending.contains(&PROFILES) && found.iter().all(|part| part.sort != "table");
@@ -57,7 +57,7 @@ struct Planned {
 
 fn is_complete(migration: &Migration, found: &[Part]) -> bool {
     let expected: Vec<_> =
-        catalog::expected().into_iter().filter(|part| part.migration == migration.name).collect();
+        catalog::expected(PROFILE_TABLES).into_iter().filter(|part| part.migration == migration.name).collect();
     expected.iter().all(|part| found.contains(&part.part))
 }
 
@@ -160,7 +160,7 @@ async fn build(
 /// None if there is no such index.
 async fn state(connection: &mut PgConnection, name: &str) -> Result<Option<String>, StoreError> {
     let mut reading = session::reading(connection).await?;
-    let found = catalog::read(&mut reading).await?;
+    let found = catalog::read(&mut reading, PROFILE_TABLES).await?;
     reading.rollback().await.map_err(|error| failed(&error))?;
     Ok(found.into_iter().find(|part| part.sort == "index" && part.name == name).map(|part| part.state))
 }

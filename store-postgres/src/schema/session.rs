@@ -33,6 +33,7 @@ impl Session {
             SET idle_in_transaction_session_timeout = 0;
             SET client_min_messages = warning;
             SET quote_all_identifiers = off;
+            SET standard_conforming_strings = on;
             SET default_transaction_isolation = 'read committed';
             SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', false)";
         sqlx::raw_sql(SETTINGS).execute(&mut connection).await.map_err(|error| failed(&error))?;
@@ -85,13 +86,15 @@ pub(super) async fn reading(connection: &mut PgConnection) -> Result<Transaction
     Ok(reading)
 }
 
-/// For the rest of the transaction, names are found in the first schema only.
+/// For the rest of the transaction, names are found in the first schema only, and texts are read and printed the same
+/// way everywhere.
 pub(super) async fn look_at_first_schema(transaction: &mut PgConnection) -> Result<(), StoreError> {
     first_schema(transaction).await?;
     const SETTINGS: &str = "
         SELECT
           set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true),
-          set_config('quote_all_identifiers', 'off', true)";
+          set_config('quote_all_identifiers', 'off', true),
+          set_config('standard_conforming_strings', 'on', true)";
     sqlx::raw_sql(SETTINGS).execute(transaction).await.map_err(|error| failed(&error))?;
     Ok(())
 }

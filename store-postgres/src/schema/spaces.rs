@@ -73,6 +73,7 @@ impl Spaces {
         self.found("knowledge_spaces", "table", "a table") == Some("REFERENCES")
     }
 
+    /// Of the other service's tables; ours are compared part by part.
     pub(super) fn differences(&self) -> Vec<String> {
         let mut differences = Vec::new();
         for Needed { table, columns, key } in &NEEDED {
@@ -90,14 +91,20 @@ impl Spaces {
                     Some(_) => {}
                 }
             }
+            // Ours are expected to have the default one, so this is whether all tables put tenants in one order.
+            if let Some(found) = self.found(table, "collation", "tenant_id") {
+                differences.push(format!(
+                    "expected column `tenant_id` of `{table}` to have the database's default collation, as the tables \
+                     of profiles have, {found}, which locks the table and builds its indexes anew"
+                ));
+            }
+            if let Some(found) = self.found(table, "row security", "") {
+                differences.push(format!("expected table `{table}` to show every row, found it {found}"));
+            }
             if self.found(table, "key", key).is_none() {
                 differences.push(format!("expected ({key}) of `{table}` to be unique, found no such key"));
             }
         }
         differences
     }
-}
-
-pub(super) async fn differences(reading: &mut PgConnection) -> Result<Vec<String>, StoreError> {
-    Ok(Spaces::read(reading).await?.differences())
 }

@@ -1,4 +1,5 @@
--- The columns of the two tables of spaces with their types, and the sets of columns that are unique.
+-- The columns of the two tables of spaces with their types, the sets of columns that are unique, and, with what mends
+-- it, row security and tenants with a collation of their own.
 WITH "tables" AS (
   SELECT *
   FROM pg_class
@@ -17,9 +18,37 @@ SELECT
 FROM "tables"
 
 UNION ALL
+SELECT
+  relname::text,
+  'row security',
+  '',
+  format(
+    'under row security, so that rows may be hidden; run ALTER TABLE %I NO FORCE ROW LEVEL SECURITY, '
+      'DISABLE ROW LEVEL SECURITY',
+    relname
+  )
+FROM "tables"
+WHERE relrowsecurity OR relforcerowsecurity
+
+UNION ALL
 SELECT t.relname::text, 'column', a.attname::text, format_type(a.atttypid, NULL)
 FROM "tables" t
 JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+
+UNION ALL
+SELECT
+  t.relname::text,
+  'collation',
+  a.attname::text,
+  format(
+    'found `%s`, with which a walk over all tables might never end; run ALTER TABLE %I ALTER COLUMN %I TYPE %s '
+      'COLLATE "default"',
+    a.attcollation::regcollation, t.relname, a.attname, format_type(a.atttypid, a.atttypmod)
+  )
+FROM "tables" t
+JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+JOIN pg_type y ON y.oid = a.atttypid
+WHERE a.attcollation <> y.typcollation
 
 UNION ALL
 SELECT t.relname::text, 'key', string_agg(a.attname::text, ', ' ORDER BY a.attname::text), ''

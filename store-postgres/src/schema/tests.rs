@@ -17,7 +17,7 @@ use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use throwaway_postgres::{Cluster, shared};
 
-use super::catalog::{self, Part};
+use super::catalog::{self, ALL_TABLES, PROFILE_TABLES, Part};
 use super::{PATIENCE, Patience, migrate_with, session};
 
 /// The space tables as the other service has them.
@@ -35,9 +35,6 @@ const THEIR_SPACES: &str = "
 const SEED: &str = include_str!("migrations/0002_profiles.sql");
 
 const SPACE: &str = "018f0d60-7a49-7cc2-9c1b-5b36f18f3a40";
-
-const TABLES: [&str; 3] =
-    ["knowledge_space_profile_revisions", "knowledge_space_profile_heads", "knowledge_space_profile_backfills"];
 
 /// Short enough for a test that runs into every bound.
 const HASTE: Patience = Patience {
@@ -58,6 +55,13 @@ impl Database {
     fn empty() -> Self {
         let database = Self::named();
         database.cluster.create_database(&database.name);
+        database
+    }
+
+    /// As `CREATE DATABASE` makes it.
+    fn created(how: &str) -> Self {
+        let database = Self::named();
+        database.cluster.sql("postgres", &format!("CREATE DATABASE {} TEMPLATE template0 {how}", database.name));
         database
     }
 
@@ -128,10 +132,10 @@ impl Database {
         super::differences(&mut self.connect().await).await.unwrap()
     }
 
-    async fn catalog(&self) -> Vec<Part> {
+    async fn catalog(&self, tables: &[&str]) -> Vec<Part> {
         let mut connection = self.connect().await;
         let mut reading = session::reading(&mut connection).await.unwrap();
-        catalog::read(&mut reading).await.unwrap()
+        catalog::read(&mut reading, tables).await.unwrap()
     }
 
     /// Everything that a migration could change, without the server's own schemas.

@@ -25,3 +25,4 @@ mod page;
 mod plans;
 mod settings;
 mod statements;
+mod unreadable;

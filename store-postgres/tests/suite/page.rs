@@ -66,14 +66,47 @@ async fn what_stands_in_the_way_is_mended_as_the_page_says() {
     let message = PostgresStore::migrate(&database.options()).await.unwrap_err().message;
     assert!(message.contains("found revisions 1, 2") && message.contains("found revisions 3, 4"), "{message}");
 
-    let mend = blocks("run").into_iter().find(|block| block.contains("DUPLICATE_CANDIDATE")).unwrap();
-    database.sql(mend);
+    // The same again, where nothing says which one is in use.
+    database.sql(
+        "INSERT INTO knowledge_spaces (id, tenant_id) VALUES ('018f0d60-7a49-7cc2-9c1b-5b36f18f3a41', 't');
+         INSERT INTO knowledge_space_profile_revisions
+         SELECT
+           gen_random_uuid(), 't', '018f0d60-7a49-7cc2-9c1b-5b36f18f3a41', kind, revision, state, snapshot,
+           snapshot_digest, capability_snapshot, capability_snapshot_digest, plugin_id, provider, model,
+           vector_space_id, dimension, created_by_subject_id, failure_code, failure_message, created_at, updated_at,
+           activated_at
+         FROM knowledge_space_profile_revisions",
+    );
+
+    let block_with = |part: &str| blocks("run").into_iter().find(|block| block.contains(part)).unwrap();
+    database.sql(block_with("DUPLICATE_CANDIDATE"));
+    let message = PostgresStore::migrate(&database.options()).await.unwrap_err().message;
+    assert!(message.contains("3a41/embedding, found revisions 1, 2"), "{message}");
+    assert!(!message.contains("3a40") && !message.contains("candidate of"), "{message}");
+    database.sql(block_with("NOT EXISTS"));
     PostgresStore::migrate(&database.options()).await.unwrap();
-    let states = "SELECT string_agg(state, ' ' ORDER BY revision) FROM knowledge_space_profile_revisions";
-    assert_eq!(database.sql(states), "superseded active failed candidate");
+    let states = "SELECT string_agg(state, ' ' ORDER BY knowledge_space_id, revision)
+        FROM knowledge_space_profile_revisions";
+    let (with_head, without) = ("superseded active failed candidate", "superseded superseded failed candidate");
+    assert_eq!(database.sql(states), format!("{with_head} {without}"));
     let disordered = "SELECT count(*) FROM knowledge_space_profile_revisions
         WHERE activated_at > superseded_at OR created_at > least(failed_at, updated_at)";
     assert_eq!(database.sql(disordered), "0", "by a clock that runs ahead");
+}
+
+#[tokio::test]
+async fn the_index_that_discovery_lacks_on_their_table_is_made_as_the_page_says() {
+    let database = Database::empty();
+    database.sql(THEIR_TABLES);
+    let page = "SET enable_seqscan = off; EXPLAIN SELECT tenant_id, id FROM knowledge_spaces
+        WHERE (id, tenant_id) > ('018f0d60-7a49-7cc2-9c1b-5b36f18f3a40', 't') ORDER BY id, tenant_id LIMIT 9";
+    // Their own key on the id alone goes; what is left begins with the tenant.
+    database.sql("ALTER TABLE knowledge_spaces DROP CONSTRAINT knowledge_spaces_pkey");
+    assert!(database.sql(page).contains("Sort Key"));
+    let index = blocks("run").into_iter().find(|block| block.contains("INDEX CONCURRENTLY")).unwrap();
+    database.sql(index);
+    assert!(!database.sql(page).contains("Sort Key"));
+    PostgresStore::migrate(&database.options()).await.unwrap();
 }
 
 #[tokio::test]

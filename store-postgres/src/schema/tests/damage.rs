@@ -95,19 +95,104 @@ const DAMAGE: &[(&str, &[&str])] = &[
         &["unexpected trigger `theirs` of `{r}`"],
     ),
     ("CREATE RULE theirs AS ON INSERT TO {r} DO INSTEAD NOTHING", &["unexpected rule `theirs`"]),
+    ("ALTER TABLE {r} ENABLE ROW LEVEL SECURITY", &["`{r}` to do its duty, found it under row security"]),
+    ("ALTER TABLE {b} FORCE ROW LEVEL SECURITY", &["`{b}` to do its duty, found it under row security"]),
+];
+
+/// The same, of spaces and manifests that we made.
+const DAMAGE_OF_OUR_SPACES: &[(&str, &[&str])] = &[
+    (
+        "ALTER TABLE knowledge_spaces DROP COLUMN deletion_job_id",
+        &["expected column `deletion_job_id` of `knowledge_spaces`, `uuid`, found none"],
+    ),
+    ("ALTER TABLE knowledge_spaces ALTER deletion_job_id TYPE text", &["to be `uuid`, found `text`"]),
+    (
+        "ALTER TABLE knowledge_spaces ALTER tenant_id TYPE text",
+        &["`character varying(255) not null`, found `text"],
+    ),
+    ("ALTER TABLE knowledge_spaces ALTER tenant_id TYPE varchar(255) COLLATE \"C\"", &["with its own collation"]),
+    (
+        "ALTER TABLE knowledge_spaces ALTER updated_at TYPE timestamp",
+        &["found `timestamp without time zone not null`"],
+    ),
+    ("ALTER TABLE knowledge_space_manifests ALTER metadata DROP NOT NULL", &["`jsonb not null`, found `jsonb`"]),
+    ("ALTER TABLE knowledge_spaces ADD COLUMN slug text", &[]),
+    ("ALTER TABLE knowledge_spaces ADD COLUMN slug text NOT NULL", &["unexpected column `slug`"]),
+    (
+        "ALTER TABLE knowledge_spaces ADD CHECK (name <> 'x')",
+        &["unexpected constraint `knowledge_spaces_name_check`"],
+    ),
+    ("DROP INDEX knowledge_spaces_walk_idx", &["index `knowledge_spaces_walk_idx` of `knowledge_spaces`"]),
+    ("CREATE INDEX theirs ON knowledge_spaces (name)", &[]),
+    (
+        "ALTER TABLE knowledge_space_manifests DROP CONSTRAINT knowledge_space_manifests_space_uq",
+        &["constraint `knowledge_space_manifests_space_uq` of `knowledge_space_manifests`"],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests DROP CONSTRAINT knowledge_space_manifests_positive_ck",
+        &["constraint `knowledge_space_manifests_positive_ck`"],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests
+         DROP CONSTRAINT knowledge_space_manifests_tenant_id_knowledge_space_id_fkey",
+        &["foreign key `FOREIGN KEY (tenant_id, knowledge_space_id) REFERENCES"],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests
+         RENAME CONSTRAINT knowledge_space_manifests_tenant_id_knowledge_space_id_fkey TO x",
+        &[],
+    ),
+    (
+        "CREATE TRIGGER theirs AFTER INSERT ON knowledge_spaces
+         FOR EACH ROW EXECUTE FUNCTION space_profiles_immutable('x')",
+        &["unexpected trigger `theirs` of `knowledge_spaces`"],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests RENAME TO m",
+        &["expected table `knowledge_space_manifests`, found none"],
+    ),
+    (
+        "ALTER TABLE knowledge_spaces ENABLE ROW LEVEL SECURITY",
+        &["rows may be hidden; run ALTER TABLE knowledge_spaces NO FORCE ROW LEVEL SECURITY, DISABLE ROW"],
+    ),
+];
+
+/// The same, of spaces and manifests that the other service made: only what we read must be there.
+const DAMAGE_OF_THEIR_SPACES: &[(&str, &[&str])] = &[
     (
         "ALTER TABLE knowledge_spaces DROP COLUMN deletion_job_id",
         &["column `deletion_job_id` of `knowledge_spaces`"],
     ),
     ("ALTER TABLE knowledge_spaces ALTER updated_at TYPE timestamp", &["found timestamp without time zone"]),
-    ("ALTER TABLE knowledge_spaces ADD COLUMN slug text", &[]),
     (
-        "ALTER TABLE knowledge_space_manifests DROP CONSTRAINT knowledge_space_manifests_space_uq",
+        "ALTER TABLE knowledge_spaces ALTER tenant_id TYPE varchar(90) COLLATE \"C\"",
+        &["TYPE character varying(90) COLLATE \"default\""],
+    ),
+    (
+        "ALTER TABLE knowledge_spaces ALTER deletion_job_id TYPE text;
+         INSERT INTO knowledge_spaces (id, tenant_id, deletion_job_id) VALUES (gen_random_uuid(), 't', 'job 7')",
+        &[],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests ALTER id TYPE varchar;
+         INSERT INTO knowledge_space_manifests VALUES ('manifest 7', 't', gen_random_uuid(), 1, '{}', now(), now())",
+        &[],
+    ),
+    ("ALTER TABLE knowledge_spaces ADD COLUMN more text NOT NULL, ADD CHECK (name <> 'x')", &[]),
+    (
+        "ALTER TABLE knowledge_space_manifests
+         DROP CONSTRAINT knowledge_space_manifests_tenant_id_knowledge_space_id_key",
         &["expected (knowledge_space_id, tenant_id) of `knowledge_space_manifests` to be unique"],
     ),
     (
         "ALTER TABLE knowledge_space_manifests RENAME TO m",
         &["expected table `knowledge_space_manifests`, found none"],
+    ),
+    (
+        "ALTER TABLE knowledge_space_manifests ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+        &[
+            "rows may be hidden; run ALTER TABLE knowledge_space_manifests NO FORCE ROW LEVEL SECURITY, DISABLE ROW",
+        ],
     ),
 ];
 
@@ -115,8 +200,20 @@ const DAMAGE: &[(&str, &[&str])] = &[
 async fn each_kind_of_damage_is_told_and_nothing_that_is_harmless() {
     let template = Database::empty();
     template.migrate().await.unwrap();
+    each_is_told(&template, DAMAGE).await;
+    each_is_told(&template, DAMAGE_OF_OUR_SPACES).await;
+}
+
+#[tokio::test]
+async fn of_their_spaces_only_what_is_read_is_compared() {
+    let template = Database::theirs();
+    template.migrate().await.unwrap();
+    each_is_told(&template, DAMAGE_OF_THEIR_SPACES).await;
+}
+
+async fn each_is_told(template: &Database, damages: &[(&str, &[&str])]) {
     let fill = |text: &str| text.replace("{r}", R).replace("{b}", B);
-    for (damage, parts) in DAMAGE {
+    for (damage, parts) in damages {
         let database = template.copy();
         database.sql(&fill(damage));
         let differences = database.differences().await;

@@ -1,6 +1,9 @@
 //! What stands in the way is told, all of it, and nothing is changed.
 
 use super::*;
+use crate::schema::OWN_TABLE;
+use crate::schema::history::OWN_TABLE_SQL;
+use crate::schema::migrations::MIGRATIONS;
 
 /// What is refused, and that it changed nothing.
 async fn obstacle(database: &Database) -> String {
@@ -103,6 +106,86 @@ async fn every_difference_of_their_tables_is_told_at_once() {
     ] {
         assert!(message.contains(part), "{part}: {message}");
     }
+}
+
+#[tokio::test]
+async fn an_encoding_that_cannot_hold_every_text_is_told() {
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let database = Database::created(&format!("ENCODING '{encoding}' LOCALE 'C'"));
+        let message = obstacle(&database).await;
+        let part = format!("encoding of the database to be `UTF8`, found `{encoding}`");
+        assert!(message.contains(&part) && message.contains("template0"), "{message}");
+        assert!(database.differences().await[0].contains(&part), "before anything else");
+
+        // A space-profiles that did not look has migrated it.
+        for migration in &MIGRATIONS {
+            database.sql(&migration.sql());
+        }
+        database.sql(OWN_TABLE_SQL);
+        for migration in &MIGRATIONS {
+            let (name, checksum) = (migration.name, migration.checksum());
+            database.sql(&format!("INSERT INTO {OWN_TABLE} VALUES ('{name}', '{checksum}', true)"));
+        }
+        let differences = database.differences().await;
+        assert!(differences.len() == 1 && differences[0].contains(&part), "{differences:?}");
+        assert!(obstacle(&database).await.contains(&part));
+    }
+}
+
+#[tokio::test]
+async fn tenants_that_are_ordered_otherwise_in_a_table_of_theirs_are_told_with_what_mends_it() {
+    let database = Database::theirs_in_use();
+    let tables = ["knowledge_spaces", "knowledge_space_manifests"];
+    let set_apart =
+        tables.map(|table| format!("ALTER TABLE {table} ALTER tenant_id TYPE text COLLATE \"C\"")).join(";");
+    let mends = |sentences: &str| -> Vec<String> {
+        let told = sentences.lines().filter(|line| line.contains("found `\"C\"`"));
+        told.filter_map(|line| Some(line.split_once("run ")?.1.split_once(", which")?.0.to_owned())).collect()
+    };
+
+    database.sql(&set_apart);
+    let message = obstacle(&database).await;
+    let mending = mends(&message);
+    assert_eq!(mending.len(), 2, "{message}");
+    for table in tables {
+        assert!(message.contains(&format!("expected column `tenant_id` of `{table}` to have")), "{message}");
+    }
+    database.sql(&mending.join(";"));
+    assert_eq!(database.migrate().await.unwrap(), names());
+    assert_eq!(database.differences().await, Vec::<String>::new());
+
+    database.sql(&set_apart);
+    let differences = database.differences().await;
+    assert!(differences.len() == 2 && mends(&differences.join("\n")) == mending, "{differences:?}");
+    assert!(differences.iter().all(|it| message.contains(it)), "{differences:?}");
+    obstacle(&database).await;
+    database.sql(&mending.join(";"));
+    assert_eq!(database.differences().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn row_security_on_any_table_is_told() {
+    let database = Database::theirs();
+    for table in ALL_TABLES {
+        database.sql(&format!("ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"));
+        let message = obstacle(&database).await;
+        let (_, mending) = message.split_once("rows may be hidden; run ").unwrap();
+        assert!(mending.contains(table), "{message}");
+        database.sql(mending);
+    }
+    assert_eq!(database.migrate().await.unwrap(), names());
+}
+
+#[tokio::test]
+async fn spaces_that_were_made_here_are_compared_before_a_later_migration_too() {
+    let database = Database::empty();
+    database.migrate().await.unwrap();
+    database.sql(
+        "DELETE FROM space_profiles_migrations WHERE name = '0006_indexes'; DROP INDEX knowledge_spaces_walk_idx",
+    );
+    assert!(
+        obstacle(&database).await.contains("expected index `knowledge_spaces_walk_idx` of `knowledge_spaces`")
+    );
 }
 
 #[tokio::test]
