@@ -11,29 +11,30 @@ mod answer;
 
 use space_profiles_core::json::{self, JsonError, Limits};
 use space_profiles_core::snapshot::{self, Snapshot, VectorSpaceId};
-use space_profiles_core::{
-    Digest, DocumentKind, Issue, Kind, ProfileDiff, Report, listed_errors, stored_key_order,
-};
+use space_profiles_core::{Digest, DocumentKind, Issue, Kind, ProfileDiff, Report, stored_key_order};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use answer::{ChangeDocument, DiffDocument, InvalidDocument, Verification, error, json_error, placed, told};
+/// Half as large as the standard library's allocator, and as fast.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
 /// The kinds, as JavaScript numbers them.
 const KINDS: [Kind; 2] = [Kind::Embedding, Kind::Retrieval];
 
-/// The report on a snapshot's text, and in a second line the places of its issues, if it has any.
+/// The report on a snapshot's text.
 #[wasm_bindgen]
 pub fn validate(kind: usize, text: &[u8], length: usize) -> String {
-    let report = report(KINDS.get(kind).copied().unwrap_or(Kind::Embedding), text, length);
-    told(&placed(&report, &report.issues, text))
+    let kind = KINDS.get(kind).copied().unwrap_or(Kind::Embedding);
+    answer::report(&report(kind, text, length), text)
 }
 
 /// The RFC 8785 canonical text.
 #[wasm_bindgen]
 pub fn canonicalize(text: &[u8], length: usize) -> String {
     match whole(text, length).and_then(|text| json::canonicalize(text, Limits::ANY)) {
-        Ok(canonical) => told(&canonical),
-        Err(error) => json_error(&error, text),
+        Ok(canonical) => answer::told(&canonical),
+        Err(error) => answer::fault(&error, text),
     }
 }
 
@@ -43,25 +44,41 @@ pub fn digest(text: &[u8], length: usize) -> String {
     #[cfg(feature = "failing")]
     fail(text);
     match whole(text, length).and_then(|text| json::digest(text, Limits::ANY)) {
-        Ok(digest) => told(&digest.to_string()),
-        Err(error) => json_error(&error, text),
+        Ok(digest) => {
+            let mut out = String::from("=");
+            digest.push_to(&mut out);
+            out
+        }
+        Err(error) => answer::fault(&error, text),
     }
 }
 
 /// The vector space id that follows from its material.
 #[wasm_bindgen(js_name = vectorSpaceId)]
 pub fn vector_space_id(material: &[u8], length: usize) -> String {
-    derived(material, length, DocumentKind::Snapshot, |text| {
-        VectorSpaceId::of_material(text).map(|id| id.to_string())
-    })
+    let id = whole_material(material, length, DocumentKind::Snapshot).and_then(VectorSpaceId::of_material);
+    match id {
+        Ok(id) => {
+            let mut out = String::from("=");
+            id.push_to(&mut out);
+            out
+        }
+        Err(issues) => answer::invalid_material(&issues, material),
+    }
 }
 
 /// The capability digest that follows from its material.
 #[wasm_bindgen(js_name = capabilityDigest)]
 pub fn capability_digest(material: &[u8], length: usize) -> String {
-    derived(material, length, DocumentKind::Capability, |text| {
-        snapshot::capability_digest(text).map(|digest| format!("sha256:{digest}"))
-    })
+    let digest = whole_material(material, length, DocumentKind::Capability).and_then(snapshot::capability_digest);
+    match digest {
+        Ok(digest) => {
+            let mut out = String::from("=sha256:");
+            digest.push_to(&mut out);
+            out
+        }
+        Err(issues) => answer::invalid_material(&issues, material),
+    }
 }
 
 /// What changed between two snapshots. A kind that is none is found out.
@@ -76,10 +93,7 @@ pub fn diff(kind: usize, from: &[u8], from_length: usize, to: &[u8], to_length: 
         Ok(snapshot) => snapshot,
         Err(refusal) => return refusal,
     };
-    let diff = ProfileDiff::between(&from, &to);
-    let changes = diff.changes.iter().map(ChangeDocument::of).collect();
-    let (from, to) = (from.revision(), to.revision());
-    told(&answer::text(&DiffDocument { from, to, needs_reembedding: diff.needs_reembedding, changes }))
+    answer::diff(&from, &to, &ProfileDiff::between(&from, &to))
 }
 
 /// Whether a digest is a text's, as far as this build can tell: it knows no collation.
@@ -87,11 +101,11 @@ pub fn diff(kind: usize, from: &[u8], from_length: usize, to: &[u8], to_length: 
 pub fn verify(text: &[u8], length: usize, claimed: &[u8]) -> String {
     let digest = match whole(text, length).and_then(|text| json::digest(text, Limits::ANY)) {
         Ok(digest) => digest,
-        Err(error) => return json_error(&error, text),
+        Err(error) => return answer::fault(&error, text),
     };
     let claimed = std::str::from_utf8(claimed).ok().and_then(|hex| hex.parse::<Digest>().ok());
     let order = claimed.and_then(|claimed| stored_key_order(text, claimed));
-    told(&answer::text(&Verification::new(digest, order)))
+    answer::verification(digest, order)
 }
 
 /// The text, if all of it is here.
@@ -115,32 +129,12 @@ fn valid(kind: Option<Kind>, text: &[u8], length: usize, argument: &'static str)
     let Some(report) = reports.min_by_key(|report| (!report.is_valid(), report.issues.len())) else {
         return Err(String::new());
     };
-    let refusal = InvalidDocument {
-        code: "SNAPSHOT_INVALID",
-        message: format!("the snapshot is not valid: {}", listed_errors(&report.issues)),
-        argument: Some(argument),
-        kind: Some(report.kind),
-        issues: &report.issues,
-    };
-    report.snapshot.ok_or_else(|| error(&placed(&refusal, &report.issues, text)))
+    let Report { kind, issues, snapshot } = report;
+    snapshot.ok_or_else(|| answer::invalid_snapshot(argument, kind, &issues, text))
 }
 
-fn derived(
-    material: &[u8],
-    length: usize,
-    document: DocumentKind,
-    derive: impl Fn(&[u8]) -> Result<String, Vec<Issue>>,
-) -> String {
-    let whole = whole(material, length).map_err(|error| vec![Issue::of_json(document, error)]);
-    match whole.and_then(derive) {
-        Ok(derived) => told(&derived),
-        Err(issues) => {
-            let message = format!("the material is not valid: {}", listed_errors(&issues));
-            let code = "ARGUMENT_INVALID";
-            let refusal = InvalidDocument { code, message, argument: None, kind: None, issues: &issues };
-            error(&placed(&refusal, &issues, material))
-        }
-    }
+fn whole_material(material: &[u8], length: usize, document: DocumentKind) -> Result<&[u8], Vec<Issue>> {
+    whole(material, length).map_err(|error| vec![Issue::of_json(document, error)])
 }
 
 /// Fails as no input should be able to.

@@ -150,8 +150,12 @@ impl fmt::Display for Issue {
 
 /// The issues that refuse a text, as one sentence.
 pub fn listed_errors(issues: &[Issue]) -> String {
-    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-    errors.join("; ")
+    let mut listed = String::new();
+    for error in issues.iter().filter(|issue| issue.is_error()) {
+        listed.push_str(if listed.is_empty() { "" } else { "; " });
+        listed.push_str(&error.to_string());
+    }
+    listed
 }
 
 impl serde::Serialize for Issue {

@@ -7,7 +7,7 @@ use super::capability::{InstallIdentity, ModelCapability};
 use super::selection::{Selection, SelectionFields};
 use crate::digest::Digest;
 use crate::identifiers::ArgumentError;
-use crate::json::{DocumentSource, Path, Source, shared};
+use crate::json::{DocumentSource, Path, Source, shared, write_integer};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber};
 use crate::report::{DocumentKind, Issue};
 use crate::rules::{self, Read, Rules, Slot, integer};
@@ -27,7 +27,7 @@ impl VectorSpaceId {
         let mut material = String::with_capacity(192);
         material.push('{');
         selection.write_members(&mut material);
-        material.push_str(&format!(",\"revision\":{revision},\"schemaVersion\":1}}"));
+        write_revision(&mut material, revision, 1);
         Self(Digest::of(material.as_bytes()))
     }
 
@@ -51,7 +51,7 @@ impl VectorSpaceId {
         identity.write(&mut material);
         material.push(',');
         selection.write_members(&mut material);
-        material.push_str(&format!(",\"revision\":{revision},\"schemaVersion\":2}}"));
+        write_revision(&mut material, revision, 2);
         Self(Digest::of(material.as_bytes()))
     }
 
@@ -111,10 +111,20 @@ impl VectorSpaceId {
         }))
     }
 
-    pub(crate) fn push_to(self, out: &mut String) {
+    /// Appends the text.
+    pub fn push_to(self, out: &mut String) {
         out.push_str(PREFIX);
         self.0.push_to(out);
     }
+}
+
+/// What ends the material of either version.
+fn write_revision(material: &mut String, revision: RevisionNumber, schema_version: u64) {
+    material.push_str(",\"revision\":");
+    write_integer(material, revision.get().into());
+    material.push_str(",\"schemaVersion\":");
+    write_integer(material, schema_version);
+    material.push('}');
 }
 
 impl fmt::Display for VectorSpaceId {

@@ -1,12 +1,15 @@
 use std::borrow::Cow;
 
 use super::DistanceMetric;
-use super::reading::{LONGEST_UNIQUE_IDENTIFIER, name, prefixed_digest};
+use super::reading::ObservedFields;
 use crate::digest::Digest;
-use crate::json::{Path, Source, write_string};
+use crate::json::{Path, Source, write_integer, write_string};
 use crate::numbers::Dimension;
-use crate::rules::{self, Read, Rules, Slot, choice};
-use crate::snapshot::embedding::read_dimension;
+use crate::rules::{self, Read, Rules};
+
+/// The members of a capability snapshot that make it.
+const MEMBERS: [&str; 5] =
+    ["capabilityDigest", "dimension", "distanceMetric", "pluginUniqueIdentifier", "schemaFingerprint"];
 
 /// What a vector space of version 2 depends on besides the selection and the revision.
 pub(in crate::snapshot) struct InstallIdentity<'i> {
@@ -26,35 +29,18 @@ impl InstallIdentity<'_> {
         if !rules::object(source, path, rules)? {
             return Ok(None);
         }
-        let mut capability_digest = Slot::Missing;
-        let mut dimension = Slot::Missing;
-        let mut distance_metric = Slot::Missing;
-        let mut plugin_unique_identifier = Slot::Missing;
-        let mut schema_fingerprint = Slot::Missing;
+        let mut fields = ObservedFields::new();
         while let Some(key) = source.member()? {
-            let at = path.member(&key);
-            match key.as_ref() {
-                "capabilityDigest" => {
-                    capability_digest.fill(source, |source| prefixed_digest(source, &at, rules))?;
-                }
-                "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
-                "distanceMetric" => {
-                    distance_metric.fill(source, |source| choice(source, &at, rules, &DistanceMetric::WORDS))?;
-                }
-                "pluginUniqueIdentifier" => plugin_unique_identifier
-                    .fill(source, |source| name(source, &at, rules, LONGEST_UNIQUE_IDENTIFIER))?,
-                "schemaFingerprint" => {
-                    schema_fingerprint.fill(source, |source| prefixed_digest(source, &at, rules))?;
-                }
-                _ => rules.unknown(source, path, &key)?,
+            if !(MEMBERS.contains(&&*key) && fields.read(&key, source, path, rules)?) {
+                rules.unknown(source, path, &key)?;
             }
         }
-        let capability_digest = capability_digest.required(rules, &path.member("capabilityDigest"));
-        let dimension = dimension.required(rules, &path.member("dimension"));
-        let distance_metric = distance_metric.required(rules, &path.member("distanceMetric"));
+        let capability_digest = fields.capability_digest.required(rules, &path.member("capabilityDigest"));
+        let dimension = fields.dimension.required(rules, &path.member("dimension"));
+        let distance_metric = fields.distance_metric.required(rules, &path.member("distanceMetric"));
         let plugin_unique_identifier =
-            plugin_unique_identifier.required(rules, &path.member("pluginUniqueIdentifier"));
-        let schema_fingerprint = schema_fingerprint.required(rules, &path.member("schemaFingerprint"));
+            fields.plugin_unique_identifier.required(rules, &path.member("pluginUniqueIdentifier"));
+        let schema_fingerprint = fields.schema_fingerprint.required(rules, &path.member("schemaFingerprint"));
         let read = || {
             Some(InstallIdentity {
                 capability_digest: capability_digest?,
@@ -70,11 +56,11 @@ impl InstallIdentity<'_> {
     pub(in crate::snapshot) fn write(&self, out: &mut String) {
         out.push_str("{\"capabilityDigest\":\"sha256:");
         self.capability_digest.push_to(out);
-        out.push_str(&format!(
-            "\",\"dimension\":{},\"distanceMetric\":\"{}\",\"pluginUniqueIdentifier\":",
-            self.dimension,
-            self.distance_metric.as_str()
-        ));
+        out.push_str("\",\"dimension\":");
+        write_integer(out, self.dimension.get().into());
+        out.push_str(",\"distanceMetric\":\"");
+        out.push_str(self.distance_metric.as_str());
+        out.push_str("\",\"pluginUniqueIdentifier\":");
         write_string(out, &self.plugin_unique_identifier);
         out.push_str(",\"schemaFingerprint\":\"sha256:");
         self.schema_fingerprint.push_to(out);

@@ -3,7 +3,9 @@
 use super::reading::ObservedFields;
 use super::{DistanceMetric, InputModalities, ModelKind, ObservedModel};
 use crate::digest::Digest;
-use crate::json::{self, Document, DocumentSource, Limits, Node, Path, Source as _, shared, write_string};
+use crate::json::{
+    self, Document, DocumentSource, Limits, Node, Path, Source as _, shared, write_integer, write_string,
+};
 use crate::numbers::Dimension;
 use crate::report::{DocumentKind, Issue, IssueCode};
 use crate::rules::{self, Read, Rules};
@@ -69,17 +71,21 @@ impl Observation<'_> {
 
     fn write_members(&self, out: &mut String) {
         if let Some(dimension) = self.dimension {
-            out.push_str(&format!("\"dimension\":{dimension},"));
+            out.push_str("\"dimension\":");
+            write_integer(out, dimension.get().into());
+            out.push(',');
         }
         if let Some(metric) = self.distance_metric {
-            out.push_str(&format!("\"distanceMetric\":\"{}\",", metric.as_str()));
+            out.push_str("\"distanceMetric\":\"");
+            out.push_str(metric.as_str());
+            out.push_str("\",");
         }
         let modalities = self.input_modalities.unwrap_or(InputModalities::Text);
-        out.push_str(&format!(
-            "\"inputModalities\":{},\"kind\":\"{}\",\"pluginUniqueIdentifier\":",
-            modalities.as_json(),
-            self.kind.as_str()
-        ));
+        out.push_str("\"inputModalities\":");
+        out.push_str(modalities.as_json());
+        out.push_str(",\"kind\":\"");
+        out.push_str(self.kind.as_str());
+        out.push_str("\",\"pluginUniqueIdentifier\":");
         write_string(out, self.plugin_unique_identifier);
         if let Some(version) = self.plugin_version {
             out.push_str(",\"pluginVersion\":");
@@ -108,10 +114,12 @@ pub fn capability_digest(text: &[u8]) -> Result<Digest, Vec<Issue>> {
         Ok(Some(material)) if !rules.has_errors() => material,
         _ => return Err(rules.issues),
     };
+    let mut fingerprint = String::from("sha256:");
+    observed.schema_fingerprint.push_to(&mut fingerprint);
     let observation = Observation {
         kind: observed.kind,
         selection: &observed.selection,
-        schema_fingerprint: &format!("sha256:{}", observed.schema_fingerprint),
+        schema_fingerprint: &fingerprint,
         plugin_unique_identifier: &observed.plugin_unique_identifier,
         plugin_version: observed.plugin_version.as_deref(),
         dimension: observed.dimension,
@@ -134,7 +142,7 @@ fn read_material(document: &Document<'_>, rules: &mut Rules) -> Read<(ObservedMo
         if key == "capabilities" {
             // Somebody else's declaration: it is taken as it is.
             source.skip()?;
-        } else if !observed.read(&key, source, path, rules)? {
+        } else if key == "capabilityDigest" || !observed.read(&key, source, path, rules)? {
             rules.unknown(source, path, &key)?;
         }
     }

@@ -10,7 +10,7 @@ use crate::snapshot::Selection;
 use crate::snapshot::embedding::read_dimension;
 use crate::time::Timestamp;
 
-pub(super) const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;
+const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;
 const LONGEST_VERSION: usize = 256;
 
 /// An object with a `kind` or a `verification` member is meant to be typed.
@@ -79,19 +79,17 @@ fn read_model_members<'a>(
     rules: &mut Rules,
 ) -> Read<ModelCapability> {
     let mut observed = ObservedFields::new();
-    let mut capability_digest = Slot::Missing;
     let mut checked_at = Slot::Missing;
     while let Some(key) = source.member()? {
         let at = path.member(&key);
         match key.as_ref() {
-            "capabilityDigest" => capability_digest.fill(source, |source| prefixed_digest(source, &at, rules))?,
             "checkedAt" => checked_at.fill(source, |source| time(source, &at, rules))?,
             _ if observed.read(&key, source, path, rules)? => {}
             _ => rules.unknown(source, path, &key)?,
         }
     }
+    let capability_digest = observed.capability_digest.take().required(rules, &path.member("capabilityDigest"));
     let observed = observed.finish(path, rules);
-    let capability_digest = capability_digest.required(rules, &path.member("capabilityDigest"));
     let checked_at = checked_at.required(rules, &path.member("checkedAt"));
     let read = || {
         let (checked_at_text, checked_at) = checked_at?;
@@ -105,15 +103,16 @@ fn read_model_members<'a>(
     Ok(read())
 }
 
-/// What was observed of a model while the object that says it is read.
+/// What was observed of a model, and its digest, while the object that says it is read.
 pub(super) struct ObservedFields<'a> {
     kind: Slot<ModelKind>,
     selection: Slot<Selection<'a>>,
-    schema_fingerprint: Slot<Digest>,
-    plugin_unique_identifier: Slot<String>,
+    pub(super) capability_digest: Slot<Digest>,
+    pub(super) schema_fingerprint: Slot<Digest>,
+    pub(super) plugin_unique_identifier: Slot<String>,
     plugin_version: Slot<String>,
-    dimension: Slot<Dimension>,
-    distance_metric: Slot<DistanceMetric>,
+    pub(super) dimension: Slot<Dimension>,
+    pub(super) distance_metric: Slot<DistanceMetric>,
     input_modalities: Slot<InputModalities>,
 }
 
@@ -122,6 +121,7 @@ impl<'a> ObservedFields<'a> {
         Self {
             kind: Slot::Missing,
             selection: Slot::Missing,
+            capability_digest: Slot::Missing,
             schema_fingerprint: Slot::Missing,
             plugin_unique_identifier: Slot::Missing,
             plugin_version: Slot::Missing,
@@ -143,6 +143,9 @@ impl<'a> ObservedFields<'a> {
         match key {
             "kind" => self.kind.fill(source, |source| choice(source, &at, rules, &ModelKind::WORDS))?,
             "selection" => self.selection.fill(source, |source| Selection::read(source, &at, rules))?,
+            "capabilityDigest" => {
+                self.capability_digest.fill(source, |source| prefixed_digest(source, &at, rules))?;
+            }
             "schemaFingerprint" => {
                 self.schema_fingerprint.fill(source, |source| prefixed_digest(source, &at, rules))?;
             }
@@ -191,23 +194,14 @@ impl<'a> ObservedFields<'a> {
     }
 }
 
-pub(super) fn name<'a>(
-    source: &mut impl Source<'a>,
-    path: &Path<'_>,
-    rules: &mut Rules,
-    longest: usize,
-) -> Read<String> {
+fn name<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules, longest: usize) -> Read<String> {
     let Some(text) = string(source, path, rules)? else {
         return Ok(None);
     };
     Ok(check_identifier(&text, path, rules, longest).then(|| text.into_owned()))
 }
 
-pub(super) fn prefixed_digest<'a>(
-    source: &mut impl Source<'a>,
-    path: &Path<'_>,
-    rules: &mut Rules,
-) -> Read<Digest> {
+fn prefixed_digest<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Digest> {
     let Some(text) = string(source, path, rules)? else {
         return Ok(None);
     };
