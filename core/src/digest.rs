@@ -49,7 +49,8 @@ impl Digest {
         if wrong & 0xF0 == 0 { Ok(Self(bytes)) } else { Err(NotADigest) }
     }
 
-    pub(crate) fn push_to(self, out: &mut String) {
+    /// Appends the text.
+    pub fn push_to(self, out: &mut String) {
         // Hex digits are ASCII.
         out.push_str(std::str::from_utf8(&self.to_hex()).unwrap_or_default());
     }

@@ -59,6 +59,11 @@ macro_rules! issue_codes {
         }
 
         impl IssueCode {
+            /// Every code.
+            pub fn all() -> impl Iterator<Item = Self> {
+                JsonCode::ALL.into_iter().map(Self::Json).chain([$(Self::$name),*])
+            }
+
             /// The stable code.
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -127,7 +132,8 @@ impl Issue {
         self.severity() == Severity::Error
     }
 
-    pub(crate) fn of_json(document: DocumentKind, error: JsonError) -> Self {
+    /// The issue of a text that is refused as JSON.
+    pub fn of_json(document: DocumentKind, error: JsonError) -> Self {
         Self { document, pointer: error.pointer, code: IssueCode::Json(error.code), message: error.message }
     }
 }
@@ -144,8 +150,12 @@ impl fmt::Display for Issue {
 
 /// The issues that refuse a text, as one sentence.
 pub fn listed_errors(issues: &[Issue]) -> String {
-    let errors: Vec<String> = issues.iter().filter(|issue| issue.is_error()).map(Issue::to_string).collect();
-    errors.join("; ")
+    let mut listed = String::new();
+    for error in issues.iter().filter(|issue| issue.is_error()) {
+        listed.push_str(if listed.is_empty() { "" } else { "; " });
+        listed.push_str(&error.to_string());
+    }
+    listed
 }
 
 impl serde::Serialize for Issue {

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Irregular, Path, Source, Token, number_text};
+use crate::json::{Document, Irregular, Limits, Path, Source, Token, number_text};
 use crate::report::{DocumentKind, Issue, IssueCode};
-use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length};
+use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length, write_shown};
 
 /// A field as it was read: `None` where an issue was reported instead.
 pub(crate) type Read<T> = Result<Option<T>, Irregular>;
@@ -44,6 +44,14 @@ pub(crate) struct Rules {
 impl Rules {
     pub(crate) const fn new(document: DocumentKind, form: Form) -> Self {
         Self { document, form, issues: Vec::new() }
+    }
+
+    /// A text as a document, and the rules with its faults as JSON; no document where it cannot be understood.
+    pub(crate) fn of_text(kind: DocumentKind, text: &[u8]) -> (Option<Document<'_>>, Self) {
+        let (document, faults) = Document::parse_all(text, Limits::ANY);
+        let mut rules = Self::new(kind, Form::SNAPSHOT);
+        rules.issues.extend(faults.into_iter().map(|fault| Issue::of_json(kind, fault)));
+        (document, rules)
     }
 
     /// A member that only a complete text must have: `None` where an issue was reported.
@@ -125,6 +133,11 @@ impl<T> Slot<T> {
         }
         *self = Self::Read(read(source)?);
         Ok(())
+    }
+
+    /// What was read, which is not there any more then.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Missing)
     }
 
     /// The value of a member that must be there.
@@ -239,14 +252,22 @@ pub(crate) fn choice<'a, T: Copy>(
     };
     let chosen = choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     if chosen.is_none() {
-        let words: Vec<String> = choices.iter().map(|(word, _)| format!("`{word}`")).collect();
-        rules.issue(
-            path,
-            IssueCode::BadFormat,
-            format!("expected {}, found {}", words.join(" or "), excerpt(&text)),
-        );
+        rules.issue(path, IssueCode::BadFormat, unknown_choice(choices.iter().map(|(word, _)| *word), &text));
     }
     Ok(chosen)
+}
+
+#[cold]
+fn unknown_choice<'w>(words: impl Iterator<Item = &'w str>, text: &str) -> String {
+    let mut message = String::from("expected ");
+    for (at, word) in words.enumerate() {
+        message.push_str(if at == 0 { "`" } else { " or `" });
+        message.push_str(word);
+        message.push('`');
+    }
+    message.push_str(", found ");
+    message.push_str(&excerpt(text));
+    message
 }
 
 /// A name of a model, plugin or provider.
@@ -317,9 +338,14 @@ fn check_unusual_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, long
 /// As much of a user's text as a message should repeat.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
+    let mut shown = String::from("`");
+    for (at, character) in text.chars().enumerate() {
+        if at == SHOWN {
+            shown.push('…');
+            break;
+        }
+        write_shown(&mut shown, character);
     }
-    format!("`{shown}`")
+    shown.push('`');
+    shown
 }

@@ -38,6 +38,33 @@ pub(crate) const fn is_invisible(character: char) -> bool {
     )
 }
 
+/// Appends a character as messages show it: one that nobody sees, or that would do something to a terminal, is
+/// escaped.
+pub(crate) fn write_shown(out: &mut String, character: char) {
+    let is_hidden = is_control(character)
+        || is_invisible(character)
+        || (is_white_space(character) && character != ' ')
+        // Private use, variation selectors, interlinear and other format characters, tags.
+        || matches!(
+            character,
+            '\u{AD}' | '\u{E000}'..='\u{F8FF}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFF0}'..='\u{FFFB}' | '\u{E0000}'..
+        );
+    match character {
+        '\n' => out.push_str("\\n"),
+        '\\' => out.push_str("\\\\"),
+        _ if is_hidden => {
+            out.push_str("\\u{");
+            let code = u32::from(character);
+            let digits = (code.checked_ilog2().unwrap_or(0) / 4 + 1) as usize;
+            for at in (0..digits).rev() {
+                out.extend(char::from_digit(code >> (at * 4) & 15, 16));
+            }
+            out.push('}');
+        }
+        _ => out.push(character),
+    }
+}
+
 /// The length in UTF-16 code units: the strictest of the three counts in play (JavaScript counts units,
 /// Postgres code points), so what is accepted fits every store.
 pub(crate) fn utf16_length(text: &str) -> usize {
@@ -47,4 +74,18 @@ pub(crate) fn utf16_length(text: &str) -> usize {
 /// The text without white space at its ends.
 pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(is_white_space)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_shown_as_an_escape() {
+        let mut shown = String::new();
+        "a\u{e9} \u{1F600}`\"\n\\\0\u{7f}\u{202e}\u{feff}\u{e0041}"
+            .chars()
+            .for_each(|one| write_shown(&mut shown, one));
+        assert_eq!(shown, "a\u{e9} \u{1F600}`\"\\n\\\\\\u{0}\\u{7f}\\u{202e}\\u{feff}\\u{e0041}");
+    }
 }

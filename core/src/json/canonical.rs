@@ -33,8 +33,14 @@ const fn utf16_rank(byte: u8) -> u16 {
 }
 
 /// Appends a string with its quotes and the least escapes (RFC 8785 section 3.2.2.2).
-#[inline]
-pub(crate) fn write_string(out: &mut String, value: &str) {
+///
+/// ```
+/// let mut text = String::new();
+/// space_profiles_core::json::write_string(&mut text, "a\n\u{e9}");
+/// assert_eq!(text, "\"a\\n\u{e9}\"");
+/// ```
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
+pub fn write_string(out: &mut String, value: &str) {
     out.push('"');
     let mut rest = value;
     loop {
@@ -68,9 +74,34 @@ fn write_escape(out: &mut String, byte: u8) {
     }
 }
 
+/// Appends an integer's ECMAScript text, for integers that a double holds exactly.
+pub fn write_integer(out: &mut String, mut value: u64) {
+    let mut digits = [0_u8; 20];
+    let mut length = 0;
+    for place in digits.iter_mut().rev() {
+        *place = b'0' + (value % 10) as u8;
+        value /= 10;
+        length += 1;
+        if value == 0 {
+            break;
+        }
+    }
+    let written = digits.get(digits.len() - length..).unwrap_or_default();
+    out.push_str(std::str::from_utf8(written).unwrap_or_default());
+}
+
 /// Appends a number's ECMAScript text. Numbers that were parsed are finite.
 #[inline]
 pub(crate) fn write_number(out: &mut String, number: f64) {
+    // INVARIANT: below 2^53, so the conversions are exact. Minus zero is zero.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let magnitude = number.abs();
+    if magnitude < EXACT && magnitude as u64 as f64 == magnitude {
+        if number < 0.0 {
+            out.push('-');
+        }
+        return write_integer(out, magnitude as u64);
+    }
     out.push_str(ryu_js::Buffer::new().format_finite(number));
 }
 

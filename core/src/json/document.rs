@@ -10,6 +10,7 @@ use super::error::{Fault, JsonCode, JsonError};
 use super::lexer::{Lexer, Start};
 use super::pointer::Pointer;
 use super::reader::{Irregular, Source, Token};
+use super::sorting::sort;
 
 /// A hostile text can hold a fault in every few bytes; a report of the first hundred says enough.
 const REPORTED_FAULTS: usize = 100;
@@ -375,7 +376,7 @@ impl<'a> Parser<'a> {
         let (first, is_object) = (container.first, container.is_object);
         let children = self.pending.get_mut(first..).unwrap_or_default();
         if is_object && !children.is_sorted_by(|a, b| utf16_order(&a.key, &b.key).is_lt()) {
-            children.sort_by(|a, b| utf16_order(&a.key, &b.key));
+            sort(children);
             self.refuse_repeated_keys(first)?;
         }
         let start = self.entries.len();

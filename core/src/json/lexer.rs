@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::error::{Fault, JsonCode};
 use super::number;
+use crate::rules::excerpt;
 
 pub(super) struct Lexer<'a> {
     text: &'a str,
@@ -253,7 +254,7 @@ impl<'a> Lexer<'a> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let found = match rest.chars().next() {
             None => "the end of the text".to_owned(),
-            Some(character) => format!("`{}`", character.escape_debug()),
+            Some(character) => excerpt(character.encode_utf8(&mut [0; 4])),
         };
         let (line, column) = line_and_column(self.text, self.at);
         Fault::new(
@@ -310,7 +311,7 @@ const fn special_bytes(word: u64) -> u64 {
 /// The line and the column of a byte offset, both from 1; columns count characters.
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line_start = before.bytes().rposition(|byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
     (line, 1 + before.get(line_start..).unwrap_or_default().chars().count())
 }

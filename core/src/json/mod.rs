@@ -9,19 +9,24 @@
 //! without building anything. Neither recurses, so no nesting overflows the stack.
 
 mod canonical;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod decimal;
 mod document;
 mod error;
 mod lexer;
+mod members;
 mod number;
 mod pointer;
 mod reader;
+mod sorting;
 
-pub(crate) use canonical::{write_number, write_string};
+pub(crate) use canonical::write_number;
 pub(crate) use document::{DocumentSource, Node};
+pub(crate) use members::Members;
 pub(crate) use pointer::Path;
-pub(crate) use reader::{Irregular, Reader, Source, Token};
+pub(crate) use reader::{Irregular, Reader, Source, Token, shared};
 
-pub use canonical::utf16_order;
+pub use canonical::{utf16_order, write_integer, write_string};
 pub use document::Document;
 pub use error::{JsonCode, JsonError};
 pub use number::number_text;

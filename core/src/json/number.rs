@@ -26,7 +26,7 @@ pub(super) fn parse(literal: &str, plain_integer: bool, offset: usize) -> Result
         let magnitude = magnitude as f64;
         return Ok(if digits.len() == literal.len() { magnitude } else { -magnitude });
     }
-    let number = literal.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| {
+    let number = nearest(literal).filter(|number| number.is_finite()).ok_or_else(|| {
         Fault::new(
             JsonCode::NumberOutOfRange,
             offset,
@@ -52,9 +52,20 @@ pub(super) fn parse(literal: &str, plain_integer: bool, offset: usize) -> Result
     Ok(number)
 }
 
+/// The double nearest to a literal.
+#[cfg(not(target_arch = "wasm32"))]
+fn nearest(literal: &str) -> Option<f64> {
+    literal.parse().ok()
+}
+
+#[cfg(target_arch = "wasm32")]
+fn nearest(literal: &str) -> Option<f64> {
+    Some(super::decimal::parse(literal))
+}
+
 /// Whether an integer's digits and an ECMAScript number text of an integer say the same value.
 fn same_integer(digits: &str, canonical: &str) -> bool {
-    let (mantissa, exponent) = canonical.split_once("e+").unwrap_or((canonical, "0"));
+    let (mantissa, exponent) = canonical.split_once('e').unwrap_or((canonical, "+0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let Ok(exponent) = exponent.parse::<usize>() else {
         return false;

@@ -20,6 +20,38 @@ impl Pointer {
         &self.0
     }
 
+    /// The names on the way to the value, as keys have them.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut is_escaped = false;
+        for character in self.0.chars() {
+            let character = match character {
+                '/' => {
+                    names.push(String::new());
+                    continue;
+                }
+                '~' => {
+                    is_escaped = true;
+                    continue;
+                }
+                '0' if is_escaped => '~',
+                '1' if is_escaped => '/',
+                other => other,
+            };
+            is_escaped = false;
+            if let Some(name) = names.last_mut() {
+                name.push(character);
+            }
+        }
+        names
+    }
+
+    /// The container of the value; the whole text has none.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        let end = self.0.bytes().rposition(|byte| byte == b'/')?;
+        self.0.get(..end).map(|parent| Self(parent.to_owned()))
+    }
+
     pub(crate) fn push(&mut self, name: &str) {
         self.0.push('/');
         for character in name.chars() {
@@ -62,6 +94,26 @@ impl<'p> Path<'p> {
         match self.parent {
             None => Pointer::root(),
             Some(parent) => parent.pointer().child(self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_gives_its_names_back() {
+        for names in [vec![], vec![""], vec!["a", ""], vec!["", "~1/~0", "~", "/", "\u{1F600}"]] {
+            let mut pointer = Pointer::root();
+            names.iter().for_each(|name| pointer.push(name));
+            assert_eq!(pointer.names(), names, "{pointer}");
+            let parent = names.split_last().map(|(_, names)| {
+                let mut parent = Pointer::root();
+                names.iter().for_each(|name| parent.push(name));
+                parent
+            });
+            assert_eq!(pointer.parent(), parent);
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::selection::{Selection, SelectionFields};
 use super::vector_space::VectorSpaceId;
-use crate::json::{Path, Source};
+use crate::json::{Path, Source, write_integer};
 use crate::numbers::{Dimension, LARGEST_NUMBER, RevisionNumber};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, integer, string};
@@ -168,30 +168,14 @@ impl Embedding<'_> {
         out.push('{');
         if let Some(dimension) = self.dimension {
             out.push_str("\"dimension\":");
-            push_integer(out, dimension.get());
+            write_integer(out, dimension.get().into());
             out.push(',');
         }
         self.selection.write_members(out);
         out.push_str(",\"revision\":");
-        push_integer(out, self.revision.get());
+        write_integer(out, self.revision.get().into());
         out.push_str(",\"vectorSpaceId\":\"");
         self.vector_space_id.push_to(out);
         out.push_str("\"}");
     }
-}
-
-/// Integers of 32 bits are their own ECMAScript text.
-pub(super) fn push_integer(out: &mut String, mut value: u32) {
-    let mut digits = [0_u8; 10];
-    let mut length = 0;
-    for place in digits.iter_mut().rev() {
-        *place = b'0' + (value % 10) as u8;
-        value /= 10;
-        length += 1;
-        if value == 0 {
-            break;
-        }
-    }
-    let written = digits.get(digits.len() - length..).unwrap_or_default();
-    out.push_str(std::str::from_utf8(written).unwrap_or_default());
 }

@@ -1,6 +1,5 @@
-use super::embedding::push_integer;
 use super::selection::Selection;
-use crate::json::{Path, Source, write_number};
+use crate::json::{Path, Source, write_integer, write_number};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber, TopK};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, boolean, choice, fraction, integer};
@@ -321,7 +320,7 @@ impl Retrieval<'_> {
             model.write(out);
         }
         out.push_str("},\"revision\":");
-        push_integer(out, self.revision.get());
+        write_integer(out, self.revision.get().into());
         out.push_str(",\"scoreThreshold\":{\"enabled\":");
         out.push_str(if self.score_threshold.value.is_on() { "true" } else { "false" });
         out.push_str(",\"stage\":\"");
@@ -332,7 +331,7 @@ impl Retrieval<'_> {
             write_number(out, *value);
         }
         out.push_str("},\"topK\":");
-        push_integer(out, self.top_k.get());
+        write_integer(out, self.top_k.get().into());
         out.push('}');
     }
 }

@@ -1,10 +1,14 @@
 //! Making a capability snapshot of what a check observed.
 
-use super::{DistanceMetric, InputModalities, ModelKind};
+use super::reading::ObservedFields;
+use super::{DistanceMetric, InputModalities, ModelKind, ObservedModel};
 use crate::digest::Digest;
-use crate::json::{self, Limits, write_string};
+use crate::json::{
+    self, Document, DocumentSource, Limits, Node, Path, Source as _, shared, write_integer, write_string,
+};
 use crate::numbers::Dimension;
 use crate::report::{DocumentKind, Issue, IssueCode};
+use crate::rules::{self, Read, Rules};
 use crate::snapshot::Selection;
 use crate::time::Timestamp;
 
@@ -67,17 +71,21 @@ impl Observation<'_> {
 
     fn write_members(&self, out: &mut String) {
         if let Some(dimension) = self.dimension {
-            out.push_str(&format!("\"dimension\":{dimension},"));
+            out.push_str("\"dimension\":");
+            write_integer(out, dimension.get().into());
+            out.push(',');
         }
         if let Some(metric) = self.distance_metric {
-            out.push_str(&format!("\"distanceMetric\":\"{}\",", metric.as_str()));
+            out.push_str("\"distanceMetric\":\"");
+            out.push_str(metric.as_str());
+            out.push_str("\",");
         }
         let modalities = self.input_modalities.unwrap_or(InputModalities::Text);
-        out.push_str(&format!(
-            "\"inputModalities\":{},\"kind\":\"{}\",\"pluginUniqueIdentifier\":",
-            modalities.as_json(),
-            self.kind.as_str()
-        ));
+        out.push_str("\"inputModalities\":");
+        out.push_str(modalities.as_json());
+        out.push_str(",\"kind\":\"");
+        out.push_str(self.kind.as_str());
+        out.push_str("\",\"pluginUniqueIdentifier\":");
         write_string(out, self.plugin_unique_identifier);
         if let Some(version) = self.plugin_version {
             out.push_str(",\"pluginVersion\":");
@@ -88,4 +96,66 @@ impl Observation<'_> {
         out.push_str(",\"selection\":");
         self.selection.write(out);
     }
+}
+
+/// The capability digest that follows from a JSON text of what it is derived from: `{kind, selection,
+/// schemaFingerprint, pluginUniqueIdentifier, pluginVersion?, dimension?, distanceMetric?, inputModalities?,
+/// capabilities?}`; where they are not there, modalities are `["text"]` and capabilities `{}`.
+///
+/// # Errors
+///
+/// Every issue of the text.
+pub fn capability_digest(text: &[u8]) -> Result<Digest, Vec<Issue>> {
+    let (document, mut rules) = Rules::of_text(DocumentKind::Capability, text);
+    let Some(document) = document else {
+        return Err(rules.issues);
+    };
+    let (observed, capabilities) = match read_material(&document, &mut rules) {
+        Ok(Some(material)) if !rules.has_errors() => material,
+        _ => return Err(rules.issues),
+    };
+    let mut fingerprint = String::from("sha256:");
+    observed.schema_fingerprint.push_to(&mut fingerprint);
+    let observation = Observation {
+        kind: observed.kind,
+        selection: &observed.selection,
+        schema_fingerprint: &fingerprint,
+        plugin_unique_identifier: &observed.plugin_unique_identifier,
+        plugin_version: observed.plugin_version.as_deref(),
+        dimension: observed.dimension,
+        distance_metric: observed.distance_metric,
+        input_modalities: observed.input_modalities,
+        capabilities: &capabilities,
+    };
+    observation.capability_digest()
+}
+
+fn read_material(document: &Document<'_>, rules: &mut Rules) -> Read<(ObservedModel, String)> {
+    let path = &Path::ROOT;
+    let mut source = DocumentSource::new(document, document.root());
+    let source = &mut shared(&mut source);
+    if !rules::object(source, path, rules)? {
+        return Ok(None);
+    }
+    let mut observed = ObservedFields::new();
+    while let Some(key) = source.member()? {
+        if key == "capabilities" {
+            // Somebody else's declaration: it is taken as it is.
+            source.skip()?;
+        } else if key == "capabilityDigest" || !observed.read(&key, source, path, rules)? {
+            rules.unknown(source, path, &key)?;
+        }
+    }
+    let observed = observed.finish(path, rules);
+    let capabilities = match document.member(document.root(), "capabilities") {
+        None => "{}".to_owned(),
+        Some(node @ Node::Object(_)) => document.canonical_of(node),
+        Some(node) => {
+            let mut declared = DocumentSource::new(document, node);
+            let declared = &mut shared(&mut declared);
+            let token = declared.token()?;
+            return rules.wrong_type(declared, &path.member("capabilities"), "an object", &token);
+        }
+    };
+    Ok(observed.map(|observed| (observed, capabilities)))
 }

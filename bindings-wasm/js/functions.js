@@ -1,0 +1,91 @@
+// What the package does. Everything is decided in the module.
+import * as module from "./glue.js";
+
+import { failure, wrongArgument } from "./failure.js";
+import { ask } from "./start.js";
+import { textOf, textOfMaterial } from "./text.js";
+
+const KINDS = ["embedding", "retrieval"];
+const UNKNOWN = 2;
+
+export function validate(kind, text) {
+  const number = kindOf(kind);
+  const { bytes, length, locate } = textOf(text, "text");
+  const answer = ask(() => module.validate(number, bytes, length));
+  const lines = answer.slice(1).split("\n");
+  if (answer[0] === "!") return { valid: false, kind, issues: locatedIssues(lines[0], lines[1], locate) };
+  const [digest, pluginId, provider, model, dimension, vectorSpaceId, canonical, issues, places] = lines;
+  const identity = { pluginId, provider, model };
+  if (dimension) identity.dimension = Number(dimension);
+  if (vectorSpaceId) identity.vectorSpaceId = vectorSpaceId;
+  return { valid: true, kind, issues: issues ? locatedIssues(issues, places, locate) : [], canonical, digest, identity };
+}
+
+export function canonicalize(text) {
+  return answerOn(textOf(text, "text"), module.canonicalize);
+}
+
+export function digest(text) {
+  return answerOn(textOf(text, "text"), module.digest);
+}
+
+export function vectorSpaceId(material) {
+  return answerOn(textOfMaterial(material, "material"), module.vectorSpaceId);
+}
+
+export function capabilityDigest(material) {
+  return answerOn(textOfMaterial(material, "material"), module.capabilityDigest);
+}
+
+export function diff(from, to, kind) {
+  const number = kind === undefined ? UNKNOWN : kindOf(kind);
+  const one = textOf(from, "from");
+  // The bytes of a short string are in one place for all.
+  one.bytes = one.bytes.slice();
+  const two = textOf(to, "to");
+  const answer = ask(() => module.diff(number, one.bytes, one.length, two.bytes, two.length));
+  return JSON.parse(accepted(answer, (refusal) => (refusal.argument === "to" ? two : one).locate));
+}
+
+export function verify(text, digest) {
+  if (typeof digest !== "string") throw wrongArgument("digest", "a string of 64 lower-case hex digits", digest);
+  const claimed = textOf(digest, "digest").bytes.slice();
+  return JSON.parse(answerOn(textOf(text, "text"), (bytes, length) => module.verify(bytes, length, claimed)));
+}
+
+function kindOf(kind) {
+  const number = KINDS.indexOf(kind);
+  if (number >= 0) return number;
+  const found = typeof kind === "string" ? `\`${kind.slice(0, 60)}\`` : kind;
+  throw typeof kind === "string"
+    ? Object.assign(new TypeError(`kind: expected "embedding" or "retrieval", found ${found}`), { code: "ARGUMENT_INVALID", argument: "kind" })
+    : wrongArgument("kind", '"embedding" or "retrieval"', kind);
+}
+
+function answerOn({ bytes, length, locate }, call) {
+  return accepted(ask(() => call(bytes, length)), () => locate);
+}
+
+/** What the module answered to an input that it accepts; throws otherwise. */
+function accepted(answer, locator) {
+  if (answer[0] === "=") return answer.slice(1);
+  const { code, message, ...members } = refusal(answer.slice(1), locator);
+  throw failure(code, message, members);
+}
+
+function refusal(text, locator) {
+  const [document, places] = text.split("\n").map((line) => JSON.parse(line));
+  const locate = locator(document);
+  if (document.issues) document.issues.forEach((issue, at) => locate(issue, places[at]));
+  else {
+    locate(document, places[0]);
+    // The name under which other parsers tell it.
+    if (document.start !== undefined) document.offset = document.start;
+  }
+  return document;
+}
+
+function locatedIssues(issues, places, locate) {
+  const where = JSON.parse(places);
+  return JSON.parse(issues).map((issue, at) => locate(issue, where[at]));
+}

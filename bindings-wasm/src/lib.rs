@@ -1,0 +1,158 @@
+//! What JavaScript sees of space-profiles.
+//!
+//! Everything is decided in core; here texts are taken in and answers are given as JSON text, which the package's
+//! JavaScript makes plain objects of (`js/functions.js`): no instance crosses the border that somebody would have
+//! to free. An answer begins with `=`, or with `!` where the input was refused.
+//!
+//! Texts are given with their length in bytes, since of one that is far too large only the beginning is copied
+//! into the module.
+
+mod answer;
+
+use space_profiles_core::json::{self, JsonError, Limits};
+use space_profiles_core::snapshot::{self, Snapshot, VectorSpaceId};
+use space_profiles_core::{Digest, DocumentKind, Issue, Kind, ProfileDiff, Report, stored_key_order};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Half as large as the standard library's allocator, and as fast.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
+
+/// The kinds, as JavaScript numbers them.
+const KINDS: [Kind; 2] = [Kind::Embedding, Kind::Retrieval];
+
+/// The report on a snapshot's text.
+#[wasm_bindgen]
+pub fn validate(kind: usize, text: &[u8], length: usize) -> String {
+    let kind = KINDS.get(kind).copied().unwrap_or(Kind::Embedding);
+    answer::report(&report(kind, text, length), text)
+}
+
+/// The RFC 8785 canonical text.
+#[wasm_bindgen]
+pub fn canonicalize(text: &[u8], length: usize) -> String {
+    match whole(text, length).and_then(|text| json::canonicalize(text, Limits::ANY)) {
+        Ok(canonical) => answer::told(&canonical),
+        Err(error) => answer::fault(&error, text),
+    }
+}
+
+/// The digest of the canonical text.
+#[wasm_bindgen]
+pub fn digest(text: &[u8], length: usize) -> String {
+    #[cfg(feature = "failing")]
+    fail(text);
+    match whole(text, length).and_then(|text| json::digest(text, Limits::ANY)) {
+        Ok(digest) => {
+            let mut out = String::from("=");
+            digest.push_to(&mut out);
+            out
+        }
+        Err(error) => answer::fault(&error, text),
+    }
+}
+
+/// The vector space id that follows from its material.
+#[wasm_bindgen(js_name = vectorSpaceId)]
+pub fn vector_space_id(material: &[u8], length: usize) -> String {
+    let id = whole_material(material, length, DocumentKind::Snapshot).and_then(VectorSpaceId::of_material);
+    match id {
+        Ok(id) => {
+            let mut out = String::from("=");
+            id.push_to(&mut out);
+            out
+        }
+        Err(issues) => answer::invalid_material(&issues, material),
+    }
+}
+
+/// The capability digest that follows from its material.
+#[wasm_bindgen(js_name = capabilityDigest)]
+pub fn capability_digest(material: &[u8], length: usize) -> String {
+    let digest = whole_material(material, length, DocumentKind::Capability).and_then(snapshot::capability_digest);
+    match digest {
+        Ok(digest) => {
+            let mut out = String::from("=sha256:");
+            digest.push_to(&mut out);
+            out
+        }
+        Err(issues) => answer::invalid_material(&issues, material),
+    }
+}
+
+/// What changed between two snapshots. A kind that is none is found out.
+#[wasm_bindgen]
+pub fn diff(kind: usize, from: &[u8], from_length: usize, to: &[u8], to_length: usize) -> String {
+    let kind = KINDS.get(kind).copied();
+    let from = match valid(kind, from, from_length, "from") {
+        Ok(snapshot) => snapshot,
+        Err(refusal) => return refusal,
+    };
+    let to = match valid(kind, to, to_length, "to") {
+        Ok(snapshot) => snapshot,
+        Err(refusal) => return refusal,
+    };
+    answer::diff(&from, &to, &ProfileDiff::between(&from, &to))
+}
+
+/// Whether a digest is a text's, as far as this build can tell: it knows no collation.
+#[wasm_bindgen]
+pub fn verify(text: &[u8], length: usize, claimed: &[u8]) -> String {
+    let digest = match whole(text, length).and_then(|text| json::digest(text, Limits::ANY)) {
+        Ok(digest) => digest,
+        Err(error) => return answer::fault(&error, text),
+    };
+    let claimed = std::str::from_utf8(claimed).ok().and_then(|hex| hex.parse::<Digest>().ok());
+    let order = claimed.and_then(|claimed| stored_key_order(text, claimed));
+    answer::verification(digest, order)
+}
+
+/// The text, if all of it is here.
+fn whole(text: &[u8], length: usize) -> Result<&[u8], JsonError> {
+    if length > text.len() { Err(JsonError::too_large(length, Limits::ANY.bytes)) } else { Ok(text) }
+}
+
+fn report(kind: Kind, text: &[u8], length: usize) -> Report {
+    if length <= text.len() {
+        return snapshot::validate(kind, text);
+    }
+    let error = JsonError::too_large(length, Limits::SNAPSHOT.bytes);
+    Report { kind, issues: vec![Issue::of_json(DocumentKind::Snapshot, error)], snapshot: None }
+}
+
+/// A valid snapshot of a kind, or of whichever kind it is.
+fn valid(kind: Option<Kind>, text: &[u8], length: usize, argument: &'static str) -> Result<Snapshot, String> {
+    let reports = kind.into_iter().chain(if kind.is_none() { KINDS.as_slice() } else { &[] }.iter().copied());
+    let reports = reports.map(|kind| report(kind, text, length));
+    // Of a text that is of neither kind, the issues of the kind that it is closest to.
+    let Some(report) = reports.min_by_key(|report| (!report.is_valid(), report.issues.len())) else {
+        return Err(String::new());
+    };
+    let Report { kind, issues, snapshot } = report;
+    snapshot.ok_or_else(|| answer::invalid_snapshot(argument, kind, &issues, text))
+}
+
+fn whole_material(material: &[u8], length: usize, document: DocumentKind) -> Result<&[u8], Vec<Issue>> {
+    whole(material, length).map_err(|error| vec![Issue::of_json(document, error)])
+}
+
+/// Fails as no input should be able to.
+#[cfg(feature = "failing")]
+#[allow(clippy::panic, reason = "this is what the feature is for")]
+fn fail(text: &[u8]) {
+    use std::hint::black_box;
+
+    #[allow(unconditional_recursion, reason = "the stack is to overflow")]
+    fn recurse(depth: usize) -> usize {
+        black_box(recurse(black_box(depth + 1)) + 1)
+    }
+    match text {
+        b"\"panic\"" => panic!("on purpose"),
+        b"\"exhaust\"" => loop {
+            std::mem::forget(black_box(vec![1_u8; 64 << 20]));
+        },
+        b"\"overflow\"" => drop(recurse(0)),
+        _ => {}
+    }
+}
