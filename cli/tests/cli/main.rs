@@ -12,6 +12,7 @@ mod bench;
 mod broken_stores;
 mod copying;
 mod edges;
+mod inspector;
 mod lifecycle;
 mod offline;
 mod people;
