@@ -6,8 +6,8 @@ import { example, offerSnapshots } from "./examples.js";
 import { openWith, readText } from "./files.js";
 import { inOrder, issueList } from "./issues.js";
 import { Proof } from "./proof.js";
-import { isNotJson, read, spoken, verdict } from "./reading.js";
-import { number, tally } from "./words.js";
+import { read, reasons, spoken, verdict } from "./reading.js";
+import { number } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -99,18 +99,11 @@ export class Inspect {
     byId("verdict").className = `verdict ${report.valid ? "valid" : "invalid"}`;
     byId("verdict").replaceChildren(
       h("p", { class: "verdict-line" }, verdict(report)),
-      h("p", { class: "verdict-more" }, this.#more(report)),
+      h("p", { class: "verdict-more" }, reasons(report)),
     );
     this.#showIssues(issues);
     this.#proof.show(text, report);
     say(spoken(report), 700);
-  }
-
-  #more(report) {
-    if (isNotJson(report)) return "Whatever it is meant to be, it must be JSON that every reader understands alike.";
-    const said = tally(report.issues);
-    if (!report.valid) return said;
-    return said === "" ? "Every rule of its kind is kept." : `With ${said}: it is accepted, and worth a look.`;
   }
 
   #showIssues(issues) {

@@ -29,8 +29,9 @@ function said(issue) {
     h(
       "span",
       { class: "issue-place" },
-      h("code", {}, issue.path === "" ? "whole text" : issue.path),
-      h("span", {}, place(issue)),
+      // A fault of the JSON itself is at a place of the text, in no member.
+      issue.path === "" && issue.start !== undefined ? null : h("code", {}, issue.path || "whole text"),
+      issue.start === undefined ? null : h("span", {}, place(issue)),
       h("span", { class: "mono" }, issue.code),
     ),
   ];

@@ -56,7 +56,7 @@ try {
 } catch (error) {
   byId("failure").replaceChildren(
     h("p", {}, h("strong", {}, "The validator could not be loaded, so nothing can be checked here.")),
-    h("p", {}, `The browser says: ${error.message}. Reload the page; if that does not help, use a browser with WebAssembly.`),
+    h("p", {}, `The reason given: ${error.message}. Reload the page; if that does not help, use a browser with WebAssembly.`),
   );
   byId("failure").hidden = false;
   byId("verdict").replaceChildren(h("p", { class: "verdict-line" }, "No verdict"));

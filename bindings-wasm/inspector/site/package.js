@@ -1,14 +1,14 @@
 /**
- * The npm package `space-profiles`, once it is there. What is valid, what a digest is and what differs is decided by
- * it alone; the page shows its answers.
+ * The npm package `space-profiles`. What is valid, what a digest is and what differs is decided by it alone; the page
+ * shows its answers. Its slim entry lets the page be there before the module is.
  */
 
-import init, * as package_ from "./package/space_profiles.js";
+import init from "./package/slim.js";
 
-export const { canonicalize, capabilityDigest, diff, digest, validate, vectorSpaceId, verify } = package_;
+export { canonicalize, capabilityDigest, diff, digest, validate, vectorSpaceId, verify } from "./package/slim.js";
 
 /** Loads the WebAssembly module. */
-export const load = () => init();
+export const load = () => init(fetch(new URL("./package/space_profiles.wasm", import.meta.url)));
 
 /** A question that the package may refuse with an error: `{ value }` or `{ error }`. */
 export function ask(question) {

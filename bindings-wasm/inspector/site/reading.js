@@ -5,9 +5,12 @@ import { count, number, tally } from "./words.js";
 
 const KINDS = ["embedding", "retrieval"];
 
-const errors = (report) => report.issues.filter((issue) => issue.severity === "error").length;
+const refusals = (report) => report.issues.filter((issue) => issue.severity === "error");
 
-export const isNotJson = (report) => report.issues.some((issue) => issue.code.startsWith("JSON_"));
+const errors = (report) => refusals(report).length;
+
+/** Whether nothing but its JSON is wrong with a text, so that its kind does not matter yet. */
+const isNotJson = (report) => !report.valid && refusals(report).every((issue) => issue.code.startsWith("JSON_"));
 
 /**
  * Reads a text. `choice` is a kind or `detected`; `last` is the kind that it was read as before, which stays where
@@ -23,7 +26,7 @@ export function read(text, choice, last) {
   }
   const [one, two] = reports;
   const difference = errors(one) - errors(two);
-  if (isNotJson(one) || difference === 0) {
+  if (difference === 0) {
     const report = reports.find((candidate) => candidate.kind === last) ?? one;
     return { report, how: isNotJson(one) ? "" : `Nothing tells its kind; read as ${report.kind}.` };
   }
@@ -39,6 +42,14 @@ export function read(text, choice, last) {
 export function verdict(report) {
   if (report.valid) return `Valid ${report.kind} snapshot`;
   return isNotJson(report) ? "Not acceptable JSON" : `Not a valid ${report.kind} snapshot`;
+}
+
+/** What the verdict comes from, in a sentence. */
+export function reasons(report) {
+  const said = tally(report.issues);
+  if (isNotJson(report)) return `${said}. Whatever it is meant to be, it must be JSON that every reader understands alike.`;
+  if (!report.valid) return said;
+  return said === "" ? "Every rule of its kind is kept." : `With ${said}: it is accepted, and worth a look.`;
 }
 
 /** The verdict in a sentence, for people who hear the page. */

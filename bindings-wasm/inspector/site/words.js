@@ -43,5 +43,5 @@ export function verdictOfDiff({ needsReembedding, changes }) {
 
 /** Where an issue is: "line 5, column 16". */
 export function place(issue) {
-  return issue.line === undefined ? "" : `line ${number(issue.line)}, column ${number(issue.column)}`;
+  return `line ${number(issue.line)}, column ${number(issue.column)}`;
 }
