@@ -2,7 +2,7 @@
 
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { drop, example, open, paste, selected } from "./inspector.mjs";
+import { drop, example, focused, open, paste, selected } from "./inspector.mjs";
 
 const line = (page) => page.locator("#difference .verdict-line").textContent();
 
@@ -27,6 +27,15 @@ test("a larger model needs re-embedding, and why is said in a sentence", async (
     ["/model", '"text-embedding-3-small"', '"text-embedding-3-large"'],
     ["/revision", "1", "2"],
   ]);
+});
+
+test("a snapshot that was inspected can be compared with another", async () => {
+  const page = await open();
+  await paste(page, await example("embedding.json"));
+  await page.getByRole("button", { name: "Compare with another" }).click();
+  assert.equal(await focused(page), "after-text");
+  await paste(page, await example("embedding-larger.json"), "#after-text");
+  assert.match(await line(page), /^Needs re-embedding/);
 });
 
 test("other retrieval settings need none", async () => {

@@ -50,6 +50,10 @@ class Side {
     this.#notice.hidden = true;
   }
 
+  focus() {
+    this.#editor.focus();
+  }
+
   get isEmpty() {
     return this.text.trim() === "";
   }
@@ -122,6 +126,12 @@ export class Compare {
     this.#before.text = before;
     this.#after.text = after;
     this.#update();
+  }
+
+  /** Takes a snapshot as the earlier one, to be compared with one that is still to come. */
+  begin(text) {
+    this.fill(text, this.#after.text);
+    this.#after.focus();
   }
 
   async try(files) {

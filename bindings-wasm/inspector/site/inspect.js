@@ -18,10 +18,13 @@ export class Inspect {
   #editor;
   #proof = new Proof(byId("proof"));
   #kind;
+  #onCompare;
   #isReady = false;
   #scheduled = false;
 
-  constructor() {
+  /** `onCompare` is given the text when somebody wants it compared with another. */
+  constructor(onCompare) {
+    this.#onCompare = onCompare;
     this.#editor = new Editor(byId("snapshot-editor"), {
       id: "snapshot-text",
       labelledBy: "snapshot-label",
@@ -99,11 +102,15 @@ export class Inspect {
     byId("verdict").className = `verdict ${report.valid ? "valid" : "invalid"}`;
     byId("verdict").replaceChildren(
       h("p", { class: "verdict-line" }, verdict(report)),
-      h("p", { class: "verdict-more" }, reasons(report)),
+      h("p", { class: "verdict-more" }, reasons(report), report.valid && [" ", this.#compareButton(text)]),
     );
     this.#showIssues(issues);
     this.#proof.show(text, report);
     say(spoken(report), 700);
+  }
+
+  #compareButton(text) {
+    return h("button", { type: "button", class: "bare", onclick: () => this.#onCompare(text) }, "Compare with another");
   }
 
   #showIssues(issues) {

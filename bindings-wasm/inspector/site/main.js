@@ -8,8 +8,11 @@ import { load } from "./package.js";
 
 const byId = (id) => document.getElementById(id);
 
-const inspect = new Inspect();
 const compare = new Compare();
+const inspect = new Inspect((text) => {
+  show("compare");
+  compare.begin(text);
+});
 
 const views = ["inspect", "compare"];
 const tabs = views.map((view) => byId(`tab-${view}`));
@@ -21,6 +24,7 @@ function show(view) {
     tabs[index].setAttribute("aria-selected", String(isShown));
     tabs[index].tabIndex = isShown ? 0 : -1;
   }
+  byId("skip").href = view === "inspect" ? "#snapshot-text" : "#before-text";
 }
 
 for (const [index, tab] of tabs.entries()) {

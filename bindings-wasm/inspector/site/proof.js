@@ -143,7 +143,9 @@ export class Proof {
     const open =
       two?.id ? answer("open", "Neither version derives it", ` from this model, revision ${number(this.#revision)} and that capability. ${kept}`)
       : answer("open", "Not derivable from the snapshot alone.", ` Version 1 for this model and revision is another id; version 2 needs the capability snapshot. ${kept}`);
+    const wasOpen = this.#spaceAnswer.querySelector("details")?.open ?? false;
     keepFocus(() => this.#spaceAnswer.replaceChildren(...(proven ?? [open])));
+    this.#spaceAnswer.querySelector("details")?.toggleAttribute("open", wasOpen);
     this.#capabilityAnswer.replaceChildren(...(two ? saidOfCapability(two, id) : []));
   }
 }

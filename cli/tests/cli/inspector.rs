@@ -13,7 +13,7 @@ use crate::bench::Bench;
 struct Server {
     child: Child,
     port: u16,
-    _bench: Bench,
+    bench: Bench,
 }
 
 impl Drop for Server {
@@ -51,7 +51,7 @@ impl Server {
         let document: Value = serde_json::from_str(&line).unwrap();
         let url = document["url"].as_str().unwrap();
         let port = url.strip_prefix("http://127.0.0.1:").unwrap().strip_suffix('/').unwrap().parse().unwrap();
-        Self { child, port, _bench: bench }
+        Self { child, port, bench }
     }
 
     fn host(&self) -> String {
@@ -105,6 +105,7 @@ fn every_file_is_served_with_its_type_and_the_headers_that_harden_it() {
         assert_hardened(&reply);
     }
     assert_eq!(server.get("/").body, server.get("/index.html").body);
+    assert!(!server.bench.database().exists(), "the page needs no store");
 }
 
 #[test]
