@@ -1,5 +1,7 @@
 //! What changed between two snapshots.
 
+use std::cmp::Ordering;
+
 use crate::json::{Document, JsonError, Limits, Node, Pointer};
 use crate::snapshot::Snapshot;
 
@@ -70,18 +72,28 @@ fn compare(pointer: Pointer, from: Part<'_, '_>, to: Part<'_, '_>, changes: &mut
         }
         return;
     };
-    let (before, after) = (from.0.children(before), to.0.children(after));
-    let mut keys: Vec<&str> = before.iter().chain(after).map(|entry| entry.key.as_ref()).collect();
-    keys.sort_by(|left, right| crate::json::utf16_order(left, right));
-    keys.dedup();
-    for key in keys {
-        let at = pointer.child(key);
-        match (from.0.member(from.1, key), to.0.member(to.1, key)) {
-            (Some(one), Some(two)) => compare(at, (from.0, one), (to.0, two), changes),
+    // Members are in canonical order on both sides.
+    let (mut before, mut after) =
+        (from.0.children(before).iter().peekable(), to.0.children(after).iter().peekable());
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (Some(one), Some(two)) => crate::json::utf16_order(&one.key, &two.key),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return,
+        };
+        let one = if order.is_le() { before.next() } else { None };
+        let two = if order.is_ge() { after.next() } else { None };
+        let Some(key) = one.or(two).map(|entry| &entry.key) else {
+            return;
+        };
+        let pointer = pointer.child(key);
+        match (one, two) {
+            (Some(one), Some(two)) => compare(pointer, (from.0, &one.node), (to.0, &two.node), changes),
             (one, two) => changes.push(MemberChange {
-                pointer: at,
-                before: one.map(|node| from.0.canonical_of(node)),
-                after: two.map(|node| to.0.canonical_of(node)),
+                pointer,
+                before: one.map(|entry| from.0.canonical_of(&entry.node)),
+                after: two.map(|entry| to.0.canonical_of(&entry.node)),
             }),
         }
     }

@@ -59,6 +59,11 @@ macro_rules! issue_codes {
         }
 
         impl IssueCode {
+            /// Every code.
+            pub fn all() -> impl Iterator<Item = Self> {
+                JsonCode::ALL.into_iter().map(Self::Json).chain([$(Self::$name),*])
+            }
+
             /// The stable code.
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -127,7 +132,8 @@ impl Issue {
         self.severity() == Severity::Error
     }
 
-    pub(crate) fn of_json(document: DocumentKind, error: JsonError) -> Self {
+    /// The issue of a text that is refused as JSON.
+    pub fn of_json(document: DocumentKind, error: JsonError) -> Self {
         Self { document, pointer: error.pointer, code: IssueCode::Json(error.code), message: error.message }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Irregular, Path, Source, Token, number_text};
+use crate::json::{Document, Irregular, Limits, Path, Source, Token, number_text};
 use crate::report::{DocumentKind, Issue, IssueCode};
 use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length};
 
@@ -44,6 +44,14 @@ pub(crate) struct Rules {
 impl Rules {
     pub(crate) const fn new(document: DocumentKind, form: Form) -> Self {
         Self { document, form, issues: Vec::new() }
+    }
+
+    /// A text as a document, and the rules with its faults as JSON; no document where it cannot be understood.
+    pub(crate) fn of_text(kind: DocumentKind, text: &[u8]) -> (Option<Document<'_>>, Self) {
+        let (document, faults) = Document::parse_all(text, Limits::ANY);
+        let mut rules = Self::new(kind, Form::SNAPSHOT);
+        rules.issues.extend(faults.into_iter().map(|fault| Issue::of_json(kind, fault)));
+        (document, rules)
     }
 
     /// A member that only a complete text must have: `None` where an issue was reported.

@@ -1,5 +1,7 @@
 //! `cargo xtask …`: what a developer and CI do with this project.
 
+mod wasm;
+
 use anyhow::Context as _;
 use clap::Parser;
 use xshell::{Shell, cmd};
@@ -12,6 +14,8 @@ enum Task {
     Test,
     /// Check format, lints and documentation.
     Lint,
+    /// Build the npm package into `bindings-wasm/pkg`.
+    Wasm,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -22,6 +26,7 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Test => test(&shell),
         Task::Lint => lint(&shell),
+        Task::Wasm => wasm::package(&shell, wasm::PACKAGE, wasm::Flavour::Published),
     }
 }
 

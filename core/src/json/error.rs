@@ -29,6 +29,21 @@ pub enum JsonCode {
 }
 
 impl JsonCode {
+    /// Every code.
+    pub const ALL: [Self; 11] = [
+        Self::Invalid,
+        Self::InvalidUtf8,
+        Self::Bom,
+        Self::TrailingData,
+        Self::DuplicateKey,
+        Self::LoneSurrogate,
+        Self::NulCharacter,
+        Self::NumberOutOfRange,
+        Self::UnsafeInteger,
+        Self::TooDeep,
+        Self::TooLarge,
+    ];
+
     /// The stable code.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -71,7 +86,9 @@ impl JsonError {
         self.code.as_str()
     }
 
-    pub(crate) fn too_large(found: usize, allowed: usize) -> Self {
+    /// The refusal of a text of `found` bytes where `allowed` are allowed: for whoever knows the size of a text
+    /// before the text itself is at hand.
+    pub fn too_large(found: usize, allowed: usize) -> Self {
         Self {
             code: JsonCode::TooLarge,
             pointer: Pointer::root(),

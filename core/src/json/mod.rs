@@ -12,14 +12,16 @@ mod canonical;
 mod document;
 mod error;
 mod lexer;
+mod members;
 mod number;
 mod pointer;
 mod reader;
 
 pub(crate) use canonical::{write_number, write_string};
 pub(crate) use document::{DocumentSource, Node};
+pub(crate) use members::Members;
 pub(crate) use pointer::Path;
-pub(crate) use reader::{Irregular, Reader, Source, Token};
+pub(crate) use reader::{Irregular, Reader, Source, Token, shared};
 
 pub use canonical::utf16_order;
 pub use document::Document;

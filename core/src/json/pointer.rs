@@ -20,6 +20,16 @@ impl Pointer {
         &self.0
     }
 
+    /// The names on the way to the value, as keys have them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.0.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"))
+    }
+
+    /// The container of the value; the whole text has none.
+    pub(crate) fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+    }
+
     pub(crate) fn push(&mut self, name: &str) {
         self.0.push('/');
         for character in name.chars() {

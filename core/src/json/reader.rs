@@ -39,6 +39,42 @@ pub(crate) trait Source<'a> {
     fn leave(&mut self) -> Result<(), Irregular>;
 }
 
+impl<'a, S: Source<'a> + ?Sized> Source<'a> for &mut S {
+    #[inline]
+    fn token(&mut self) -> Result<Token<'a>, Irregular> {
+        (**self).token()
+    }
+
+    #[inline]
+    fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular> {
+        (**self).member()
+    }
+
+    fn element(&mut self) -> Result<bool, Irregular> {
+        (**self).element()
+    }
+
+    fn skip(&mut self) -> Result<(), Irregular> {
+        (**self).skip()
+    }
+
+    fn leave(&mut self) -> Result<(), Irregular> {
+        (**self).leave()
+    }
+}
+
+/// What the rules are compiled for: on servers each kind of source on its own, which is fastest.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) const fn shared<S>(source: &mut S) -> &mut S {
+    source
+}
+
+/// What the rules are compiled for: in the browser all sources at once, which is smallest.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn shared<'s, 'a>(source: &'s mut (dyn Source<'a> + 's)) -> &'s mut (dyn Source<'a> + 's) {
+    source
+}
+
 /// Reads a well-formed text. Whatever needs a precise answer (a fault, an unknown member to pass over) is
 /// `Irregular` to it, so that the usual case pays for none of that.
 pub(crate) struct Reader<'a> {

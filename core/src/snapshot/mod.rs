@@ -12,6 +12,7 @@ mod vector_space;
 
 pub use capability::{
     Capability, CapabilityContent, DistanceMetric, InputModalities, ModelCapability, ModelKind, Observation,
+    capability_digest,
 };
 pub use embedding::Embedding;
 pub use retrieval::{Mode, Retrieval, ScoreThreshold, Stage, Switch};
@@ -23,7 +24,7 @@ use embedding::EmbeddingFields;
 use retrieval::RetrievalFields;
 
 use crate::digest::Digest;
-use crate::json::{Document, DocumentSource, Limits, Reader, Source};
+use crate::json::{Document, DocumentSource, Limits, Reader, Source, shared};
 use crate::numbers::{Dimension, RevisionNumber};
 use crate::report::{DocumentKind, Issue, Report};
 use crate::scope::Kind;
@@ -347,7 +348,7 @@ impl<'a> Fields<'a> {
 fn read(kind: Kind, text: &[u8], form: Form, limits: Limits) -> (Option<Fields<'_>>, Vec<Issue>) {
     let mut rules = Rules::new(DocumentKind::Snapshot, form);
     if let Ok(mut reader) = Reader::new(text, limits)
-        && let Ok(fields) = Fields::read(kind, &mut reader, &mut rules)
+        && let Ok(fields) = Fields::read(kind, &mut shared(&mut reader), &mut rules)
         && reader.is_finished()
     {
         return (fields.filter(|_| !rules.has_errors()), rules.issues);
@@ -358,6 +359,7 @@ fn read(kind: Kind, text: &[u8], form: Form, limits: Limits) -> (Option<Fields<'
         return (None, rules.issues);
     };
     // A document has nothing irregular about it: it is read to its end.
-    let fields = Fields::read(kind, &mut DocumentSource::new(&document, document.root()), &mut rules);
+    let mut source = DocumentSource::new(&document, document.root());
+    let fields = Fields::read(kind, &mut shared(&mut source), &mut rules);
     (fields.ok().flatten().filter(|_| !rules.has_errors()).map(Fields::into_owned), rules.issues)
 }

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::capability::ModelCapability;
-use super::selection::Selection;
+use super::capability::{InstallIdentity, ModelCapability};
+use super::selection::{Selection, SelectionFields};
 use crate::digest::Digest;
 use crate::identifiers::ArgumentError;
-use crate::numbers::RevisionNumber;
+use crate::json::{DocumentSource, Path, Source, shared};
+use crate::numbers::{LARGEST_NUMBER, RevisionNumber};
+use crate::report::{DocumentKind, Issue};
+use crate::rules::{self, Read, Rules, Slot, integer};
 
 const PREFIX: &str = "embedding-space-sha256:";
 
@@ -35,13 +38,77 @@ impl VectorSpaceId {
         revision: RevisionNumber,
         capability: &ModelCapability,
     ) -> Option<Self> {
+        capability.install_identity().map(|identity| Self::of_installation(selection, revision, &identity))
+    }
+
+    fn of_installation(
+        selection: &Selection<'_>,
+        revision: RevisionNumber,
+        identity: &InstallIdentity<'_>,
+    ) -> Self {
         let mut material = String::with_capacity(640);
         material.push_str("{\"installIdentity\":");
-        capability.write_install_identity(&mut material)?;
+        identity.write(&mut material);
         material.push(',');
         selection.write_members(&mut material);
         material.push_str(&format!(",\"revision\":{revision},\"schemaVersion\":2}}"));
-        Some(Self(Digest::of(material.as_bytes())))
+        Self(Digest::of(material.as_bytes()))
+    }
+
+    /// The id that follows from a JSON text of what it is derived from: `{pluginId, provider, model, revision}`
+    /// (version 1), or the same with `installIdentity: {capabilityDigest, dimension, distanceMetric,
+    /// pluginUniqueIdentifier, schemaFingerprint}` (version 2).
+    ///
+    /// # Errors
+    ///
+    /// Every issue of the text.
+    ///
+    /// ```
+    /// use space_profiles_core::snapshot::VectorSpaceId;
+    /// let id = VectorSpaceId::of_material(
+    ///     br#"{"pluginId": "langgenius/openai", "provider": "openai", "model": "bge-m3", "revision": 1}"#,
+    /// );
+    /// assert!(id.unwrap().to_string().starts_with("embedding-space-sha256:"));
+    /// ```
+    pub fn of_material(text: &[u8]) -> Result<Self, Vec<Issue>> {
+        let (document, mut rules) = Rules::of_text(DocumentKind::Snapshot, text);
+        let Some(document) = document else {
+            return Err(rules.issues);
+        };
+        let mut source = DocumentSource::new(&document, document.root());
+        match Self::read_material(&mut shared(&mut source), &mut rules) {
+            Ok(Some(id)) if !rules.has_errors() => Ok(id),
+            _ => Err(rules.issues),
+        }
+    }
+
+    fn read_material<'a>(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
+        let path = &Path::ROOT;
+        if !rules::object(source, path, rules)? {
+            return Ok(None);
+        }
+        let mut selection = SelectionFields::new();
+        let mut revision = Slot::Missing;
+        let mut identity = Slot::Missing;
+        while let Some(key) = source.member()? {
+            let at = path.member(&key);
+            match key.as_ref() {
+                "revision" => revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?,
+                "installIdentity" => identity.fill(source, |source| InstallIdentity::read(source, &at, rules))?,
+                _ if selection.read(&key, source, path, rules)? => {}
+                _ => rules.unknown(source, path, &key)?,
+            }
+        }
+        let selection = selection.finish(path, rules);
+        let revision = revision.required(rules, &path.member("revision"));
+        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
+        let (Some(selection), Some(revision), Some(identity)) = (selection, revision, identity.optional()) else {
+            return Ok(None);
+        };
+        Ok(Some(match identity {
+            Some(identity) => Self::of_installation(&selection, revision, &identity),
+            None => Self::version_1(&selection, revision),
+        }))
     }
 
     pub(crate) fn push_to(self, out: &mut String) {

@@ -1,9 +1,11 @@
 //! What was observed of a model when it was checked.
 
+mod install_identity;
 mod observation;
 mod reading;
 
-pub use observation::Observation;
+pub(super) use install_identity::InstallIdentity;
+pub use observation::{Observation, capability_digest};
 use reading::read_content;
 
 use super::Profile;
@@ -155,9 +157,7 @@ impl Capability {
     ///
     /// Every issue of the text. Whether it fits a snapshot is [`Self::disagreements`]'s question.
     pub fn parse(text: &[u8]) -> Result<Self, Vec<Issue>> {
-        let (document, faults) = Document::parse_all(text, Limits::ANY);
-        let mut rules = Rules::new(DocumentKind::Capability, Form::SNAPSHOT);
-        rules.issues.extend(faults.into_iter().map(|fault| Issue::of_json(DocumentKind::Capability, fault)));
+        let (document, mut rules) = Rules::of_text(DocumentKind::Capability, text);
         let Some(document) = document else {
             return Err(rules.issues);
         };
@@ -378,21 +378,15 @@ impl ModelCapability {
         self.checked_at
     }
 
-    /// The members in which a vector space of version 2 depends on the installation.
-    pub(super) fn write_install_identity(&self, out: &mut String) -> Option<()> {
-        let dimension = self.observed.dimension?;
-        let metric = self.observed.distance_metric?;
-        out.push_str("{\"capabilityDigest\":\"sha256:");
-        self.capability_digest.push_to(out);
-        out.push_str(&format!(
-            "\",\"dimension\":{dimension},\"distanceMetric\":\"{}\",\"pluginUniqueIdentifier\":",
-            metric.as_str()
-        ));
-        write_string(out, &self.observed.plugin_unique_identifier);
-        out.push_str(",\"schemaFingerprint\":\"sha256:");
-        self.observed.schema_fingerprint.push_to(out);
-        out.push_str("\"}");
-        Some(())
+    /// What a vector space of version 2 depends on; `None` without dimension or distance metric.
+    pub(super) fn install_identity(&self) -> Option<InstallIdentity<'_>> {
+        Some(InstallIdentity {
+            capability_digest: self.capability_digest,
+            dimension: self.observed.dimension?,
+            distance_metric: self.observed.distance_metric?,
+            plugin_unique_identifier: (&self.observed.plugin_unique_identifier).into(),
+            schema_fingerprint: self.observed.schema_fingerprint,
+        })
     }
 
     fn write(&self, out: &mut String, with_time: bool) {

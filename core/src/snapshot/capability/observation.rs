@@ -1,10 +1,12 @@
 //! Making a capability snapshot of what a check observed.
 
-use super::{DistanceMetric, InputModalities, ModelKind};
+use super::reading::ObservedFields;
+use super::{DistanceMetric, InputModalities, ModelKind, ObservedModel};
 use crate::digest::Digest;
-use crate::json::{self, Limits, write_string};
+use crate::json::{self, Document, DocumentSource, Limits, Node, Path, Source as _, shared, write_string};
 use crate::numbers::Dimension;
 use crate::report::{DocumentKind, Issue, IssueCode};
+use crate::rules::{self, Read, Rules};
 use crate::snapshot::Selection;
 use crate::time::Timestamp;
 
@@ -88,4 +90,64 @@ impl Observation<'_> {
         out.push_str(",\"selection\":");
         self.selection.write(out);
     }
+}
+
+/// The capability digest that follows from a JSON text of what it is derived from: `{kind, selection,
+/// schemaFingerprint, pluginUniqueIdentifier, pluginVersion?, dimension?, distanceMetric?, inputModalities?,
+/// capabilities?}`; where they are not there, modalities are `["text"]` and capabilities `{}`.
+///
+/// # Errors
+///
+/// Every issue of the text.
+pub fn capability_digest(text: &[u8]) -> Result<Digest, Vec<Issue>> {
+    let (document, mut rules) = Rules::of_text(DocumentKind::Capability, text);
+    let Some(document) = document else {
+        return Err(rules.issues);
+    };
+    let (observed, capabilities) = match read_material(&document, &mut rules) {
+        Ok(Some(material)) if !rules.has_errors() => material,
+        _ => return Err(rules.issues),
+    };
+    let observation = Observation {
+        kind: observed.kind,
+        selection: &observed.selection,
+        schema_fingerprint: &format!("sha256:{}", observed.schema_fingerprint),
+        plugin_unique_identifier: &observed.plugin_unique_identifier,
+        plugin_version: observed.plugin_version.as_deref(),
+        dimension: observed.dimension,
+        distance_metric: observed.distance_metric,
+        input_modalities: observed.input_modalities,
+        capabilities: &capabilities,
+    };
+    observation.capability_digest()
+}
+
+fn read_material(document: &Document<'_>, rules: &mut Rules) -> Read<(ObservedModel, String)> {
+    let path = &Path::ROOT;
+    let mut source = DocumentSource::new(document, document.root());
+    let source = &mut shared(&mut source);
+    if !rules::object(source, path, rules)? {
+        return Ok(None);
+    }
+    let mut observed = ObservedFields::new();
+    while let Some(key) = source.member()? {
+        if key == "capabilities" {
+            // Somebody else's declaration: it is taken as it is.
+            source.skip()?;
+        } else if !observed.read(&key, source, path, rules)? {
+            rules.unknown(source, path, &key)?;
+        }
+    }
+    let observed = observed.finish(path, rules);
+    let capabilities = match document.member(document.root(), "capabilities") {
+        None => "{}".to_owned(),
+        Some(node @ Node::Object(_)) => document.canonical_of(node),
+        Some(node) => {
+            let mut declared = DocumentSource::new(document, node);
+            let declared = &mut shared(&mut declared);
+            let token = declared.token()?;
+            return rules.wrong_type(declared, &path.member("capabilities"), "an object", &token);
+        }
+    };
+    Ok(observed.map(|observed| (observed, capabilities)))
 }

@@ -3,13 +3,14 @@
 use super::{CapabilityContent, DistanceMetric, InputModalities, ModelCapability, ModelKind, ObservedModel};
 use crate::digest::Digest;
 use crate::json::{Document, DocumentSource, Irregular, Node, Path, Source, Token};
+use crate::numbers::Dimension;
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, check_identifier, choice, excerpt, string};
 use crate::snapshot::Selection;
 use crate::snapshot::embedding::read_dimension;
 use crate::time::Timestamp;
 
-const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;
+pub(super) const LONGEST_UNIQUE_IDENTIFIER: usize = 1_024;
 const LONGEST_VERSION: usize = 256;
 
 /// An object with a `kind` or a `verification` member is meant to be typed.
@@ -77,73 +78,25 @@ fn read_model_members<'a>(
     path: &Path<'_>,
     rules: &mut Rules,
 ) -> Read<ModelCapability> {
-    let mut kind = Slot::Missing;
-    let mut selection = Slot::Missing;
+    let mut observed = ObservedFields::new();
     let mut capability_digest = Slot::Missing;
-    let mut schema_fingerprint = Slot::Missing;
-    let mut plugin_unique_identifier = Slot::Missing;
-    let mut plugin_version = Slot::Missing;
-    let mut dimension = Slot::Missing;
-    let mut distance_metric = Slot::Missing;
-    let mut input_modalities = Slot::Missing;
     let mut checked_at = Slot::Missing;
     while let Some(key) = source.member()? {
         let at = path.member(&key);
         match key.as_ref() {
-            "kind" => kind.fill(source, |source| choice(source, &at, rules, &ModelKind::WORDS))?,
-            "selection" => selection.fill(source, |source| Selection::read(source, &at, rules))?,
             "capabilityDigest" => capability_digest.fill(source, |source| prefixed_digest(source, &at, rules))?,
-            "schemaFingerprint" => {
-                schema_fingerprint.fill(source, |source| prefixed_digest(source, &at, rules))?
-            }
-            "pluginUniqueIdentifier" => plugin_unique_identifier
-                .fill(source, |source| name(source, &at, rules, LONGEST_UNIQUE_IDENTIFIER))?,
-            "pluginVersion" => {
-                plugin_version.fill(source, |source| name(source, &at, rules, LONGEST_VERSION))?;
-            }
-            "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
-            "distanceMetric" => {
-                distance_metric.fill(source, |source| choice(source, &at, rules, &DistanceMetric::WORDS))?;
-            }
-            "inputModalities" => input_modalities.fill(source, |source| modalities(source, &at, rules))?,
             "checkedAt" => checked_at.fill(source, |source| time(source, &at, rules))?,
+            _ if observed.read(&key, source, path, rules)? => {}
             _ => rules.unknown(source, path, &key)?,
         }
     }
-    let kind = kind.required(rules, &path.member("kind"));
-    let at = path.member("dimension");
-    let dimension = match (kind, dimension) {
-        (Some(ModelKind::Embedding), dimension) => dimension.required(rules, &at).map(Some),
-        (Some(kind), Slot::Read(_)) => {
-            let message = format!("expected no dimension of a model of kind `{}`; remove it", kind.as_str());
-            rules.issue(&at, IssueCode::UnknownField, message);
-            None
-        }
-        (_, dimension) => dimension.optional(),
-    };
-    let selection = selection.required(rules, &path.member("selection"));
+    let observed = observed.finish(path, rules);
     let capability_digest = capability_digest.required(rules, &path.member("capabilityDigest"));
-    let schema_fingerprint = schema_fingerprint.required(rules, &path.member("schemaFingerprint"));
-    let plugin_unique_identifier =
-        plugin_unique_identifier.required(rules, &path.member("pluginUniqueIdentifier"));
     let checked_at = checked_at.required(rules, &path.member("checkedAt"));
-    let optional = (plugin_version.optional(), distance_metric.optional(), input_modalities.optional());
-    let (Some(plugin_version), Some(distance_metric), Some(input_modalities)) = optional else {
-        return Ok(None);
-    };
     let read = || {
         let (checked_at_text, checked_at) = checked_at?;
         Some(ModelCapability {
-            observed: ObservedModel {
-                kind: kind?,
-                selection: selection?.into_owned(),
-                schema_fingerprint: schema_fingerprint?,
-                plugin_unique_identifier: plugin_unique_identifier?,
-                plugin_version,
-                dimension: dimension?,
-                distance_metric,
-                input_modalities,
-            },
+            observed: observed?,
             capability_digest: capability_digest?,
             checked_at,
             checked_at_text,
@@ -152,14 +105,109 @@ fn read_model_members<'a>(
     Ok(read())
 }
 
-fn name<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules, longest: usize) -> Read<String> {
+/// What was observed of a model while the object that says it is read.
+pub(super) struct ObservedFields<'a> {
+    kind: Slot<ModelKind>,
+    selection: Slot<Selection<'a>>,
+    schema_fingerprint: Slot<Digest>,
+    plugin_unique_identifier: Slot<String>,
+    plugin_version: Slot<String>,
+    dimension: Slot<Dimension>,
+    distance_metric: Slot<DistanceMetric>,
+    input_modalities: Slot<InputModalities>,
+}
+
+impl<'a> ObservedFields<'a> {
+    pub(super) const fn new() -> Self {
+        Self {
+            kind: Slot::Missing,
+            selection: Slot::Missing,
+            schema_fingerprint: Slot::Missing,
+            plugin_unique_identifier: Slot::Missing,
+            plugin_version: Slot::Missing,
+            dimension: Slot::Missing,
+            distance_metric: Slot::Missing,
+            input_modalities: Slot::Missing,
+        }
+    }
+
+    /// Reads the member `key`; answers false, and reads nothing, if it is none of these.
+    pub(super) fn read(
+        &mut self,
+        key: &str,
+        source: &mut impl Source<'a>,
+        path: &Path<'_>,
+        rules: &mut Rules,
+    ) -> Result<bool, Irregular> {
+        let at = path.member(key);
+        match key {
+            "kind" => self.kind.fill(source, |source| choice(source, &at, rules, &ModelKind::WORDS))?,
+            "selection" => self.selection.fill(source, |source| Selection::read(source, &at, rules))?,
+            "schemaFingerprint" => {
+                self.schema_fingerprint.fill(source, |source| prefixed_digest(source, &at, rules))?;
+            }
+            "pluginUniqueIdentifier" => self
+                .plugin_unique_identifier
+                .fill(source, |source| name(source, &at, rules, LONGEST_UNIQUE_IDENTIFIER))?,
+            "pluginVersion" => {
+                self.plugin_version.fill(source, |source| name(source, &at, rules, LONGEST_VERSION))?;
+            }
+            "dimension" => self.dimension.fill(source, |source| read_dimension(source, &at, rules))?,
+            "distanceMetric" => {
+                self.distance_metric.fill(source, |source| choice(source, &at, rules, &DistanceMetric::WORDS))?;
+            }
+            "inputModalities" => self.input_modalities.fill(source, |source| modalities(source, &at, rules))?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    pub(super) fn finish(self, path: &Path<'_>, rules: &mut Rules) -> Option<ObservedModel> {
+        let kind = self.kind.required(rules, &path.member("kind"));
+        let at = path.member("dimension");
+        let dimension = match (kind, self.dimension) {
+            (Some(ModelKind::Embedding), dimension) => dimension.required(rules, &at).map(Some),
+            (Some(kind), Slot::Read(_)) => {
+                let message = format!("expected no dimension of a model of kind `{}`; remove it", kind.as_str());
+                rules.issue(&at, IssueCode::UnknownField, message);
+                None
+            }
+            (_, dimension) => dimension.optional(),
+        };
+        let selection = self.selection.required(rules, &path.member("selection"));
+        let schema_fingerprint = self.schema_fingerprint.required(rules, &path.member("schemaFingerprint"));
+        let plugin_unique_identifier =
+            self.plugin_unique_identifier.required(rules, &path.member("pluginUniqueIdentifier"));
+        Some(ObservedModel {
+            plugin_version: self.plugin_version.optional()?,
+            distance_metric: self.distance_metric.optional()?,
+            input_modalities: self.input_modalities.optional()?,
+            kind: kind?,
+            selection: selection?.into_owned(),
+            schema_fingerprint: schema_fingerprint?,
+            plugin_unique_identifier: plugin_unique_identifier?,
+            dimension: dimension?,
+        })
+    }
+}
+
+pub(super) fn name<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+    longest: usize,
+) -> Read<String> {
     let Some(text) = string(source, path, rules)? else {
         return Ok(None);
     };
     Ok(check_identifier(&text, path, rules, longest).then(|| text.into_owned()))
 }
 
-fn prefixed_digest<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Digest> {
+pub(super) fn prefixed_digest<'a>(
+    source: &mut impl Source<'a>,
+    path: &Path<'_>,
+    rules: &mut Rules,
+) -> Read<Digest> {
     let Some(text) = string(source, path, rules)? else {
         return Ok(None);
     };
