@@ -34,6 +34,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const JSON: &str = "application/json";
+const WASM: &str = "application/wasm";
 const SVG: &str = "image/svg+xml";
 
 /// Every file of the page.
@@ -53,6 +54,13 @@ pub const FILES: &[File] = files! {
     "words.js": JAVASCRIPT,
     "dom.js": JAVASCRIPT,
     "package.js": JAVASCRIPT,
+    "package/slim.js": JAVASCRIPT,
+    "package/functions.js": JAVASCRIPT,
+    "package/failure.js": JAVASCRIPT,
+    "package/start.js": JAVASCRIPT,
+    "package/text.js": JAVASCRIPT,
+    "package/glue.js": JAVASCRIPT,
+    "package/space_profiles.wasm": WASM,
     "examples/embedding.json": JSON,
     "examples/embedding-larger.json": JSON,
     "examples/embedding-version-2.json": JSON,
