@@ -262,6 +262,16 @@ refused, and the rest is copied. A Postgres database is to be migrated before. I
         #[arg(long, value_name = "URL")]
         to: String,
     },
+    /// Serve a page that validates, digests and compares snapshots; needs no store.
+    #[command(after_help = "Example:\n  space-profiles inspector --port 8080
+
+The page is part of this program and is served to this machine alone. Nothing that is opened there leaves it. \
+Ctrl-C ends it.")]
+    Inspector {
+        /// The port on 127.0.0.1; by default a free one.
+        #[arg(long, value_name = "N")]
+        port: Option<u16>,
+    },
     /// Print a shell's completions.
     #[command(after_help = "Example:\n  space-profiles completions bash > /etc/bash_completion.d/space-profiles")]
     Completions {

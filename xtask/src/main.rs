@@ -1,5 +1,6 @@
 //! `cargo xtask …`: what a developer and CI do with this project.
 
+mod inspector;
 mod wasm;
 
 use anyhow::Context as _;
@@ -14,6 +15,15 @@ enum Task {
     Test,
     /// Check format, lints and documentation.
     Lint,
+    /// Build the inspector's copy of the npm package, and serve the page.
+    Inspector {
+        /// Only build.
+        #[arg(long)]
+        build_only: bool,
+        /// The port on 127.0.0.1; by default a free one.
+        #[arg(long, value_name = "N", conflicts_with = "build_only")]
+        port: Option<u16>,
+    },
     /// Build the npm package into `bindings-wasm/pkg`.
     Wasm,
 }
@@ -26,6 +36,10 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Test => test(&shell),
         Task::Lint => lint(&shell),
+        Task::Inspector { build_only, port } => {
+            inspector::build(&shell)?;
+            if build_only { Ok(()) } else { inspector::serve(&shell, port) }
+        }
         Task::Wasm => wasm::package(&shell, wasm::PACKAGE, wasm::Flavour::Published),
     }
 }
@@ -41,6 +55,10 @@ fn test(shell: &Shell) -> anyhow::Result<()> {
     say("core for the browser");
     require_wasm_target(shell)?;
     cmd!(shell, "cargo build --quiet -p space-profiles-core --target wasm32-unknown-unknown").run()?;
+    wasm::package(shell, wasm::PACKAGE, wasm::Flavour::Published)?;
+    say("the inspector's copy of the package, and the page in Chromium");
+    inspector::check(shell)?;
+    inspector::test(shell)?;
     say("everything passed");
     Ok(())
 }

@@ -8,6 +8,7 @@ mod copy;
 mod discovery;
 mod history;
 mod import;
+mod inspector;
 mod interrupt;
 mod profile;
 mod progress;
@@ -30,6 +31,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Ending, Failure> {
         Command::Digest { file } => validate::digest(&file, output),
         Command::Canonical { file } => validate::canonical(&file),
         Command::Completions { shell } => completions::print(shell),
+        Command::Inspector { port } => inspector::serve(port, output).await,
         Command::Migrate { check } => schema::migrate(url, check, output).await,
         Command::Doctor => schema::doctor(url, output).await,
         // Here and below, files are read before the store is opened: what cannot be read leaves nothing behind.

@@ -13,6 +13,7 @@ mod broken_stores;
 mod copying;
 mod databases;
 mod edges;
+mod inspector;
 mod lifecycle;
 mod offline;
 mod people;

@@ -1,0 +1,88 @@
+// The one instance of the module: how it starts, and starts anew.
+import { __wbg_reset_state, initSync } from "./glue.js";
+
+import { failure } from "./failure.js";
+
+let isReady = false;
+let starting; // what every caller waits for while the module is being had
+let lastFailure; // why it could not be had
+let loadAtFirstCall;
+
+/** Starts the module that `load` answers, unless there is one already. */
+export function start(load) {
+  if (isReady) return Promise.resolve();
+  starting ??= compiled(load).then(instantiate).then(
+    () => {
+      starting = undefined;
+    },
+    (cause) => {
+      starting = undefined;
+      throw (lastFailure = unavailable(cause));
+    },
+  );
+  return starting;
+}
+
+/** The same, at once. */
+export function startSync(load) {
+  if (isReady) return;
+  try {
+    const module = load();
+    instantiate(module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module));
+  } catch (cause) {
+    throw (lastFailure = unavailable(cause));
+  }
+}
+
+export function startAtFirstCall(load) {
+  loadAtFirstCall = load;
+}
+
+/** Calls into the module. Should that ever fail, the next call finds a fresh instance. */
+export function ask(call) {
+  if (!isReady) {
+    if (!loadAtFirstCall) throw lastFailure ?? notStarted();
+    startSync(loadAtFirstCall);
+  }
+  try {
+    return call();
+  } catch (cause) {
+    __wbg_reset_state();
+    throw failure(
+      "MODULE_FAILED",
+      "the module failed and was started anew; this is a bug of space-profiles: please report it with the input",
+      { cause },
+    );
+  }
+}
+
+function instantiate(module) {
+  // Somebody else may have been faster.
+  if (!isReady) initSync({ module });
+  isReady = true;
+  lastFailure = undefined;
+}
+
+async function compiled(load) {
+  const source = await load();
+  if (source instanceof WebAssembly.Module) return source;
+  if (typeof Response === "function" && source instanceof Response) {
+    if (!source.ok) throw new Error(`${source.url} answered ${source.status} ${source.statusText}`.trimEnd());
+    // A server that names another type is no reason to fail, only to be slower.
+    return source.headers.get("Content-Type") === "application/wasm"
+      ? WebAssembly.compileStreaming(source)
+      : WebAssembly.compile(await source.arrayBuffer());
+  }
+  return WebAssembly.compile(source);
+}
+
+function unavailable(cause) {
+  const isRefused = cause instanceof WebAssembly.CompileError && /content security policy|unsafe-eval/i.test(cause.message);
+  const advice = isRefused ? "; add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy" : "";
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return failure("MODULE_UNAVAILABLE", `expected to start space_profiles.wasm, found: ${reason}${advice}`, { cause });
+}
+
+function notStarted() {
+  return failure("MODULE_UNAVAILABLE", "expected a module that was started, found none; call `await init()` first");
+}

@@ -1,0 +1,111 @@
+// Texts on their way into the module, and places on their way back.
+
+import { wrongArgument } from "./failure.js";
+
+// More than the module reads of any text. Of one that is longer only so much is copied, and its length is told.
+const MOST = (1 << 20) + 1;
+const encoder = new TextEncoder();
+
+/** A string or bytes, as the module takes them: `{bytes, length, locate}`. */
+export function textOf(value, name) {
+  if (typeof value === "string") return ofString(value);
+  const isView = ArrayBuffer.isView(value);
+  if (!isView && !(value instanceof ArrayBuffer)) {
+    throw wrongArgument(name, "a string, or UTF-8 as a Uint8Array or another view of bytes; give it JSON text", value);
+  }
+  const length = Math.min(value.byteLength, 0xffffffff);
+  const bytes = isView
+    ? new Uint8Array(value.buffer, value.byteOffset, Math.min(length, MOST))
+    : new Uint8Array(value, 0, Math.min(length, MOST));
+  return { bytes, length, locate: asItIs };
+}
+
+/** Text as `textOf` takes it, or what becomes such text: material that is given as an object. */
+export function textOfMaterial(value, name) {
+  const isText = typeof value === "string" || ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+  if (isText) return textOf(value, name);
+  const wanted = "an object of plain JSON values";
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongArgument(name, wanted, value);
+  let text;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw Object.assign(wrongArgument(name, wanted, value), { message: `${name}: expected ${wanted}, found one that is not: ${reason}`, cause });
+  }
+  if (text === undefined) throw wrongArgument(name, wanted, value);
+  // Places in a text that the caller never saw say nothing.
+  return { ...textOf(text, name), locate: nowhere };
+}
+
+function ofString(text) {
+  if (text.length > MOST) {
+    return { bytes: encoder.encode(text.slice(0, MOST)), length: utf8Length(text), locate: asItIs };
+  }
+  if (isWellFormed(text)) {
+    const bytes = encoder.encode(text);
+    return { bytes, length: bytes.length, locate: asItIs };
+  }
+  const { escaped, locate } = withEscapes(text);
+  const bytes = encoder.encode(escaped);
+  return { bytes, length: bytes.length, locate };
+}
+
+const LONE = /\p{Surrogate}/u;
+const isWellFormed = String.prototype.isWellFormed
+  ? (text) => text.isWellFormed()
+  : (text) => !LONE.test(text);
+
+function utf8Length(text) {
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) length += 1;
+    else if (unit < 0x800) length += 2;
+    else if ((unit & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) {
+      length += 4;
+      at++;
+    } else length += 3;
+  }
+  return length;
+}
+
+/**
+ * UTF-8 has no half of a surrogate pair: an encoder would put U+FFFD there, and the digest would be another text's.
+ * So the module is given the half as an escape, which it refuses, and its answer is told of the text as it was.
+ */
+function withEscapes(text) {
+  const halves = []; // where they stand in the text that the module sees, and by how much they grew
+  let grown = 0;
+  const escaped = text.replace(/\\[^]|\p{Surrogate}/gu, (found, at) => {
+    const follows = found.length > 1 ? found.slice(1) : "";
+    if (follows && !LONE.test(follows)) return found;
+    // Behind a backslash an escape would be escaped itself; that is not JSON in any case.
+    const replaced = follows ? "\\\uFFFD" : `\\u${found.charCodeAt(0).toString(16)}`;
+    halves.push({ start: at + grown + (follows ? 1 : 0), end: at + grown + replaced.length, grown: replaced.length - found.length });
+    grown += replaced.length - found.length;
+    return replaced;
+  });
+  const original = (offset) => halves.reduce((at, half) => (half.end <= offset ? at - half.grown : at), offset);
+  const locate = (issue, place) => {
+    if (!place) return issue;
+    const [start, end] = place.map(original);
+    const half = halves.find((half) => half.start === place[0]);
+    if (half && issue.code === "JSON_INVALID") {
+      issue.code = "JSON_LONE_SURROGATE";
+      issue.message = `expected a whole surrogate pair, found only \`\\u${text.charCodeAt(start).toString(16)}\``;
+    }
+    const before = text.slice(0, start);
+    return asItIs(issue, [start, end, before.split("\n").length, before.length - before.lastIndexOf("\n")]);
+  };
+  return { escaped, locate };
+}
+
+function asItIs(issue, place) {
+  if (place) [issue.start, issue.end, issue.line, issue.column] = place;
+  return issue;
+}
+
+function nowhere(issue) {
+  return issue;
+}
