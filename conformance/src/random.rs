@@ -100,8 +100,10 @@ pub async fn run(builder: &dyn StoreBuilder, commands: &[Command]) -> Vec<String
         heard.push(format!("{command:?} -> {}", player.play(command).await));
         last = Some(command);
     }
-    let rows = fx.registry.store().audit_page(None, limit(100)).await.expect("the rows are read");
-    heard.extend(rows.into_iter().map(|content| format!("{:?}", canonical(content))));
+    for space in &player.spaces {
+        let rows = fx.registry.store().space_content(space).await.expect("the rows are read");
+        heard.push(format!("{:?}", canonical(rows)));
+    }
     let findings = fx.audit().await;
     assert!(findings.iter().all(|finding| finding.severity == Severity::Warning), "{commands:?}\n{findings:?}");
     heard

@@ -10,7 +10,7 @@ use crate::refusal::{Error, Refusal, StoreCode};
 use crate::registry::run;
 use crate::scope::{Scope, Space};
 use crate::state::Neighbour;
-use crate::store::Store;
+use crate::store::{SpaceContent, Store};
 
 /// Copies a store's whole content into another, a space or a scope a step: ids, numbers, row versions and times are
 /// kept, and what is there already is skipped.
@@ -18,7 +18,7 @@ use crate::store::Store;
 /// It may be dropped between any two steps, or within one: a step is written wholly or not at all, and another copy
 /// goes on. So does this one: a step that failed, or was dropped, is the next one again.
 ///
-/// It holds one space with all its rows in memory, and what the target has of the same space to compare.
+/// It holds a space with all its rows in memory, or a few small ones, and what the target has of one to compare.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -42,7 +42,9 @@ pub struct StoreCopy {
     from: Arc<dyn Store>,
     to: Arc<dyn Store>,
     after: Option<Space>,
-    /// The space that is copied next, once it was read.
+    /// The spaces that were read and are not copied yet: many small ones, or a large one.
+    page: VecDeque<SpaceContent>,
+    /// The first of them, verified.
     next: Option<(Space, Result<Departing, Refusal>)>,
     /// The scopes that are left of the space that was copied last.
     scopes: VecDeque<(Scope, Result<Arc<CopyScope>, Refusal>)>,
@@ -80,7 +82,15 @@ pub struct CopyStep {
 impl StoreCopy {
     /// A copy that has not begun.
     pub fn new(from: Arc<dyn Store>, to: Arc<dyn Store>) -> Self {
-        Self { from, to, after: None, next: None, scopes: VecDeque::new(), neighbour: Neighbour::default() }
+        Self {
+            from,
+            to,
+            after: None,
+            page: VecDeque::new(),
+            next: None,
+            scopes: VecDeque::new(),
+            neighbour: Neighbour::default(),
+        }
     }
 
     /// Copies the next part; none is left when it answers nothing. Spaces come by (tenant, id), each before its
@@ -104,8 +114,11 @@ impl StoreCopy {
             return Ok(Some(step));
         }
         if self.next.is_none() {
-            let page = self.from.audit_page(self.after.as_ref(), PageLimit::SPACES_OF_A_COPY).await?;
-            self.next = page.into_iter().next().map(|content| (content.space.clone(), decide::departing(content)));
+            if self.page.is_empty() {
+                self.page = self.from.audit_page(self.after.as_ref(), PageLimit::SPACES_OF_A_COPY).await?.into();
+            }
+            let content = self.page.pop_front();
+            self.next = content.map(|content| (content.space.clone(), decide::departing(content)));
         }
         let Some((_, departing)) = &self.next else { return Ok(None) };
         let answer = match departing {

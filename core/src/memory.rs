@@ -561,7 +561,14 @@ impl Store for MemoryStore {
             .chain(content.heads.keys().map(|scope| &scope.space))
             .chain(content.revisions.keys().map(|scope| &scope.space))
             .chain(content.backfills.values().map(|row| &row.scope.space));
-        Ok(walked(owners, after, limit, Clone::clone).into_iter().map(|space| content.of_space(space)).collect())
+        let spaces = walked(owners, after, limit, Clone::clone).into_iter();
+        let mut rows = 0;
+        let fits = |(place, content): &(usize, SpaceContent)| {
+            rows += content.rows();
+            *place == 0 || rows <= SpaceContent::ROWS_OF_A_PAGE
+        };
+        let page = spaces.map(|space| content.of_space(space)).enumerate().take_while(fits);
+        Ok(page.map(|(_, content)| content).collect())
     }
 
     async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {

@@ -99,6 +99,6 @@ number!(
 );
 
 impl PageLimit {
-    /// Spaces that a copy holds in memory at once, each with all its rows: one may be large.
-    pub(crate) const SPACES_OF_A_COPY: Self = Self(1);
+    /// Spaces that a copy reads at once, if they are small.
+    pub(crate) const SPACES_OF_A_COPY: Self = Self(16);
 }

@@ -53,7 +53,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<SpaceRow>, StoreError>;
 
     /// Spaces above `after`, by (tenant, id), with everything that belongs to each, as of one moment. A space
-    /// that has rows but is missing itself is one of them.
+    /// that has rows but is missing itself is one of them. Fewer than the limit, but one at least, once they have
+    /// [`SpaceContent::ROWS_OF_A_PAGE`] rows.
     async fn audit_page(&self, after: Option<&Space>, limit: PageLimit) -> Result<Vec<SpaceContent>, StoreError>;
 
     /// A space with everything that belongs to it, as of one moment; without any row if nothing does.
@@ -153,6 +154,17 @@ pub struct SpaceContent {
     /// Rows of other spaces, which cannot be read themselves, that lie between the space before this one and this one,
     /// or after the last one: a sentence each.
     pub strangers: Vec<String>,
+}
+
+impl SpaceContent {
+    /// A page ends before a space with which it would have more [`rows`](Self::rows) than these, unless that is its
+    /// first. What came in through us takes little more than a mebibyte a row.
+    pub const ROWS_OF_A_PAGE: usize = 64;
+
+    /// How many rows may be large: its revisions, its ledger rows, and one for its manifest, whether or not it has one.
+    pub const fn rows(&self) -> usize {
+        1 + self.revisions.len() + self.backfills.len()
+    }
 }
 
 /// A page of spaces for discovery.

@@ -48,6 +48,26 @@ macro_rules! owners_of {
     };
 }
 
+/// How many rows of a table an owner has, but not more than $4.
+macro_rules! rows_of {
+    ($table:literal) => {
+        concat!(
+            "(
+             SELECT count(*)
+             FROM (
+               SELECT true
+               FROM ",
+            $table,
+            " AS found
+               WHERE
+                 found.tenant_id = owners.tenant_id AND found.knowledge_space_id = owners.knowledge_space_id
+               LIMIT $4
+             ) AS counted
+           )"
+        )
+    };
+}
+
 macro_rules! of_wanted {
     ($columns:expr, $table:literal, $order:literal) => {
         concat!(
@@ -67,9 +87,13 @@ macro_rules! of_wanted {
 }
 
 statements! {
-    /// Also those whose own row is missing.
+    /// Also those whose own row is missing; and how many rows that may be large each has, with one for its manifest.
+    /// They are not counted on and on, since it is enough to know that they fill a page.
     OWNERS = concat!(
-        "SELECT owners.tenant_id, owners.knowledge_space_id
+        "SELECT
+           owners.tenant_id, owners.knowledge_space_id,
+           1 + ", rows_of!("knowledge_space_profile_revisions"), "
+           + ", rows_of!("knowledge_space_profile_backfills"), "
          FROM (
            (
              SELECT space.id AS knowledge_space_id, space.tenant_id::text
@@ -183,18 +207,26 @@ async fn owners(snapshot: &mut Snapshot, mut after: Position, limit: PageLimit) 
     let is_first = after.tenant.is_empty();
     let mut owners: Vec<Owner> = Vec::new();
     let mut strangers = Vec::new();
+    let most_rows = i64::try_from(SpaceContent::ROWS_OF_A_PAGE).unwrap_or(i64::MAX);
+    let mut all_rows = 0;
     loop {
         // One more than asked for tells whether strangers follow the last one.
-        let call = Call::of(OWNERS).with(&after.tenant).with(after.id).with(i64::from(limit.get()) + 1);
+        let call =
+            Call::of(OWNERS).with(&after.tenant).with(after.id).with(i64::from(limit.get()) + 1).with(most_rows);
         let rows = snapshot.read(call).await?;
         for row in &rows {
             after = Columns::of(row).position()?;
-            match readable(Columns::of(row).space())? {
-                Ok(space) if owners.len() < most => {
+            let mut columns = Columns::of(row);
+            match readable(columns.space())? {
+                Ok(space) => {
+                    all_rows += columns.value::<i64>("rows")?;
+                    let is_room = owners.is_empty() || owners.len() < most && all_rows <= most_rows;
+                    // It begins the next page, which comes by the same strangers again.
+                    if !is_room {
+                        return Ok(owners);
+                    }
                     owners.push(Owner { space, strangers: std::mem::take(&mut strangers) });
                 }
-                // It begins the next page, which comes by the same strangers again.
-                Ok(_) => return Ok(owners),
                 Err(_) if strangers.len() < TOLD_STRANGERS => strangers.push(after.is_no_space()),
                 Err(_) => {}
             }

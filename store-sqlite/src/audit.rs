@@ -15,7 +15,17 @@ pub(crate) fn page(
 ) -> Result<Vec<SpaceContent>, JobError> {
     let transaction = connection.transaction()?;
     let spaces = owners(&transaction, after, limit)?;
-    spaces.into_iter().map(|space| content(&transaction, space)).collect()
+    let (mut page, mut rows): (Vec<SpaceContent>, usize) = (Vec::new(), 0);
+    for space in spaces {
+        // Not known before it is read; one space too many is dropped again.
+        let content = content(&transaction, space)?;
+        rows += content.rows();
+        if rows > SpaceContent::ROWS_OF_A_PAGE && !page.is_empty() {
+            break;
+        }
+        page.push(content);
+    }
+    Ok(page)
 }
 
 pub(crate) fn space(connection: &mut Connection, space: Space) -> Result<SpaceContent, JobError> {

@@ -7,8 +7,8 @@ use crate::output::json::FindingDocument;
 use crate::output::{Output, lists};
 use crate::store::Opened;
 
-/// Spaces to a page: each is read whole, with all its rows.
-const PAGE: i64 = 16;
+/// Spaces to a page, if they are small: each is read whole, with all its rows.
+const PAGE: i64 = 200;
 
 pub(super) async fn run(store: &Opened, output: Output) -> Result<Ending, Failure> {
     let limit = PageLimit::try_from(PAGE)?;

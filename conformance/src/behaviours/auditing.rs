@@ -36,6 +36,27 @@ pub async fn the_audit_walks_every_space_once(fx: &Fixture) {
     assert_eq!(checked, 5 * (2 + 1), "two revisions and a head each");
 }
 
+pub async fn a_page_of_the_audit_ends_before_it_is_large(fx: &Fixture) {
+    const ROWS: u32 = SpaceContent::ROWS_OF_A_PAGE as u32;
+    let mut expected = Vec::new();
+    for revisions in [2, ROWS / 2, ROWS / 2, ROWS + 6] {
+        expected.push(fx.history(Kind::Embedding, revisions).await.space);
+    }
+    expected.sort();
+    let (mut found, mut pages, mut after) = (Vec::new(), Vec::new(), None);
+    loop {
+        let page = fx.under_test.store().audit_page(after.as_ref(), limit(10)).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.space.clone());
+        let rows: usize = page.iter().map(SpaceContent::rows).sum();
+        assert!(page.len() == 1 || rows <= SpaceContent::ROWS_OF_A_PAGE, "{rows}");
+        pages.push(page.len());
+        found.extend(page.into_iter().map(|content| content.space));
+    }
+    assert_eq!(found, expected, "every space, once: {pages:?}");
+    fx.assert_sound().await;
+}
+
 pub async fn damage_within_a_row_is_found(fx: &Fixture) {
     for (column, value, rule) in [
         ("snapshot", Column::Text(embedding("changed", 8, 2).to_string()), "digest"),

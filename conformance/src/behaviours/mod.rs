@@ -202,6 +202,7 @@ suite! {
     auditing {
         sound_rows_have_no_finding,
         the_audit_walks_every_space_once,
+        a_page_of_the_audit_ends_before_it_is_large,
         damage_within_a_row_is_found,
         g4_02_damage_between_rows_is_found,
         every_contradiction_of_a_row_is_found,

@@ -112,7 +112,7 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         ("SCOPES", load),
         ("REVISIONS", format!("{scope}, 0, 101")),
         ("ACTIVATE", activate),
-        ("OWNERS", "'tenant-50', '018f0d60-7a49-7cc2-9c00-000000005000', 100".to_owned()),
+        ("OWNERS", "'tenant-50', '018f0d60-7a49-7cc2-9c00-000000005000', 100, 64".to_owned()),
         ("BACKFILLS", "'00000000-0000-0000-0000-000000000000', NULL, NULL, 100".to_owned()),
         ("NEWEST_BACKFILL", format!("{scope}, NULL")),
         ("SPACE_ROWS", spaces.clone()),
