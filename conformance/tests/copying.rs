@@ -265,3 +265,13 @@ async fn a_step_that_failed_or_was_dropped_is_the_next_one_again() {
     }
     assert_eq!(target.space_content(&scope.space).await.unwrap().revisions.len(), 2);
 }
+
+#[tokio::test]
+async fn rows_beside_a_space_that_name_none_do_not_keep_it_behind() {
+    let fx = Fixture::new(&MemoryBuilder).await;
+    let scope = fx.history(Kind::Embedding, 1).await;
+    let mut content = fx.under_test.store().space_content(&scope.space).await.unwrap();
+    content.strangers.push("a row that names no space".to_owned());
+    let departing = space_profiles_core::decide::departing(content).unwrap();
+    assert!(departing.scopes.iter().all(|(_, rows)| rows.is_ok()));
+}

@@ -50,7 +50,9 @@ pub struct Departing {
 /// # Errors
 ///
 /// `SNAPSHOT_CORRUPT`: the space or its manifest is broken or missing, or a row cannot be read at all.
-pub fn departing(content: SpaceContent) -> Result<Departing, Refusal> {
+pub fn departing(mut content: SpaceContent) -> Result<Departing, Refusal> {
+    // Rows beside the space that name none are the audit's: they say nothing about this one.
+    content.strangers.clear();
     if let Some(unreadable) = content.unreadable.first() {
         return Err(broken(unreadable));
     }
