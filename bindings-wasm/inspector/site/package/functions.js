@@ -11,7 +11,14 @@ const UNKNOWN = 2;
 export function validate(kind, text) {
   const number = kindOf(kind);
   const { bytes, length, locate } = textOf(text, "text");
-  return located(ask(() => module.validate(number, bytes, length)).slice(1), locate);
+  const answer = ask(() => module.validate(number, bytes, length));
+  const lines = answer.slice(1).split("\n");
+  if (answer[0] === "!") return { valid: false, kind, issues: locatedIssues(lines[0], lines[1], locate) };
+  const [digest, pluginId, provider, model, dimension, vectorSpaceId, canonical, issues, places] = lines;
+  const identity = { pluginId, provider, model };
+  if (dimension) identity.dimension = Number(dimension);
+  if (vectorSpaceId) identity.vectorSpaceId = vectorSpaceId;
+  return { valid: true, kind, issues: issues ? locatedIssues(issues, places, locate) : [], canonical, digest, identity };
 }
 
 export function canonicalize(text) {
@@ -32,19 +39,17 @@ export function capabilityDigest(material) {
 
 export function diff(from, to, kind) {
   const number = kind === undefined ? UNKNOWN : kindOf(kind);
-  const [one, two] = [textOf(from, "from"), textOf(to, "to")];
+  const one = textOf(from, "from");
+  // The bytes of a short string are in one place for all.
+  one.bytes = one.bytes.slice();
+  const two = textOf(to, "to");
   const answer = ask(() => module.diff(number, one.bytes, one.length, two.bytes, two.length));
-  const document = JSON.parse(accepted(answer, (refusal) => (refusal.argument === "to" ? two : one).locate));
-  for (const change of document.changes) {
-    if ("before" in change) change.before = JSON.parse(change.before);
-    if ("after" in change) change.after = JSON.parse(change.after);
-  }
-  return document;
+  return JSON.parse(accepted(answer, (refusal) => (refusal.argument === "to" ? two : one).locate));
 }
 
 export function verify(text, digest) {
   if (typeof digest !== "string") throw wrongArgument("digest", "a string of 64 lower-case hex digits", digest);
-  const { bytes: claimed } = textOf(digest, "digest");
+  const claimed = textOf(digest, "digest").bytes.slice();
   return JSON.parse(answerOn(textOf(text, "text"), (bytes, length) => module.verify(bytes, length, claimed)));
 }
 
@@ -71,21 +76,16 @@ function accepted(answer, locator) {
 function refusal(text, locator) {
   const [document, places] = text.split("\n").map((line) => JSON.parse(line));
   const locate = locator(document);
-  if (document.issues) return locateAll(document, places, locate);
-  locate(document, places[0]);
-  // The name under which other parsers tell it.
-  if (document.start !== undefined) document.offset = document.start;
+  if (document.issues) document.issues.forEach((issue, at) => locate(issue, places[at]));
+  else {
+    locate(document, places[0]);
+    // The name under which other parsers tell it.
+    if (document.start !== undefined) document.offset = document.start;
+  }
   return document;
 }
 
-/** A document with its issues, each with its place. */
-function located(text, locate) {
-  const end = text.indexOf("\n");
-  if (end < 0) return JSON.parse(text);
-  return locateAll(JSON.parse(text.slice(0, end)), JSON.parse(text.slice(end + 1)), locate);
-}
-
-function locateAll(document, places, locate) {
-  document.issues.forEach((issue, at) => locate(issue, places[at]));
-  return document;
+function locatedIssues(issues, places, locate) {
+  const where = JSON.parse(places);
+  return JSON.parse(issues).map((issue, at) => locate(issue, where[at]));
 }

@@ -125,7 +125,7 @@ wasm.__wbindgen_free(deferred3_0, deferred3_1, 1);
 }
 
 /**
- * The report on a snapshot's text, and in a second line the places of its issues, if it has any.
+ * The report on a snapshot's text.
  * @param {number} kind
  * @param {Uint8Array | number[]} text
  * @param {number} length

@@ -5,6 +5,8 @@ import { wrongArgument } from "./failure.js";
 // More than the module reads of any text. Of one that is longer only so much is copied, and its length is told.
 const MOST = (1 << 20) + 1;
 const encoder = new TextEncoder();
+// Where short strings are encoded, which is several times faster than into an array of their own.
+const scratch = new Uint8Array(12 << 10);
 
 /** A string or bytes, as the module takes them: `{bytes, length, locate}`. */
 export function textOf(value, name) {
@@ -43,12 +45,17 @@ function ofString(text) {
     return { bytes: encoder.encode(text.slice(0, MOST)), length: utf8Length(text), locate: asItIs };
   }
   if (isWellFormed(text)) {
-    const bytes = encoder.encode(text);
+    const bytes = encoded(text);
     return { bytes, length: bytes.length, locate: asItIs };
   }
   const { escaped, locate } = withEscapes(text);
   const bytes = encoder.encode(escaped);
   return { bytes, length: bytes.length, locate };
+}
+
+function encoded(text) {
+  if (text.length * 3 > scratch.length) return encoder.encode(text);
+  return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
 }
 
 const LONE = /\p{Surrogate}/u;
