@@ -16,6 +16,8 @@ enum Task {
     Lint,
     /// Build the npm package into `bindings-wasm/pkg`.
     Wasm,
+    /// Build the npm package and test it in Node and Chromium.
+    WasmTest,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -26,6 +28,7 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Test => test(&shell),
         Task::Lint => lint(&shell),
+        Task::WasmTest => wasm::test(&shell),
         Task::Wasm => wasm::package(&shell, wasm::PACKAGE, wasm::Flavour::Published),
     }
 }
@@ -38,9 +41,7 @@ fn test(shell: &Shell) -> anyhow::Result<()> {
     say("core's tests beside a serde_json with the features that have changed digests elsewhere");
     cmd!(shell, "cargo test --quiet --manifest-path feature-independence/Cargo.toml --target-dir target/feature-independence")
         .run()?;
-    say("core for the browser");
-    require_wasm_target(shell)?;
-    cmd!(shell, "cargo build --quiet -p space-profiles-core --target wasm32-unknown-unknown").run()?;
+    wasm::test(shell)?;
     say("everything passed");
     Ok(())
 }
