@@ -26,6 +26,8 @@ enum Task {
     },
     /// Build the npm package into `bindings-wasm/pkg`.
     Wasm,
+    /// Build the npm package and test it in Node and Chromium.
+    WasmTest,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -40,6 +42,7 @@ fn main() -> anyhow::Result<()> {
             inspector::build(&shell)?;
             if build_only { Ok(()) } else { inspector::serve(&shell, port) }
         }
+        Task::WasmTest => wasm::test(&shell),
         Task::Wasm => wasm::package(&shell, wasm::PACKAGE, wasm::Flavour::Published),
     }
 }
@@ -55,7 +58,7 @@ fn test(shell: &Shell) -> anyhow::Result<()> {
     say("core for the browser");
     require_wasm_target(shell)?;
     cmd!(shell, "cargo build --quiet -p space-profiles-core --target wasm32-unknown-unknown").run()?;
-    wasm::package(shell, wasm::PACKAGE, wasm::Flavour::Published)?;
+    wasm::test(shell)?;
     say("the inspector's copy of the package, and the page in Chromium");
     inspector::check(shell)?;
     inspector::test(shell)?;

@@ -60,9 +60,54 @@ pub(crate) fn package(shell: &Shell, folder: &str, flavour: Flavour) -> anyhow::
     Ok(())
 }
 
+/// Builds the package, twice, and tests it as its users have it.
+pub(crate) fn test(shell: &Shell) -> anyhow::Result<()> {
+    const WORK: &str = "bindings-wasm/tests/.work";
+    require_node(shell)?;
+    require_chromium(shell)?;
+    package(shell, PACKAGE, Flavour::Published)?;
+    say("the package once more, from nothing: not a byte may differ");
+    let again = format!("{WORK}/again");
+    {
+        let target = format!("{}/again", target_folder());
+        shell.remove_path(&target)?;
+        let _target = shell.push_env("CARGO_TARGET_DIR", &target);
+        package(shell, &again, Flavour::Published)?;
+    }
+    require_same_files(shell, PACKAGE, &again)?;
+    package(shell, &format!("{WORK}/failing"), Flavour::Failing)?;
+    say("core's answers to the vectors, the cases and ten thousand generated texts");
+    cmd!(shell, "cargo run --quiet -p space-profiles-wasm --example answers -- {WORK}/answers").run()?;
+    say("the package in Node and Chromium");
+    let _folder = shell.push_dir(TOOLS);
+    cmd!(shell, "node --test").run()?;
+    Ok(())
+}
+
+fn require_same_files(shell: &Shell, one: &str, other: &str) -> anyhow::Result<()> {
+    let files = |folder: &str| -> anyhow::Result<Vec<_>> {
+        let paths = shell.read_dir(folder)?;
+        paths
+            .iter()
+            .map(|path| Ok((path.file_name().map(ToOwned::to_owned), shell.read_binary_file(path)?)))
+            .collect()
+    };
+    let (one, other) = (files(one)?, files(other)?);
+    anyhow::ensure!(one.len() == other.len(), "expected the same files from two builds");
+    for ((name, content), (other_name, other_content)) in one.iter().zip(&other) {
+        let is_same = name == other_name && content == other_content;
+        anyhow::ensure!(is_same, "expected the same bytes from two builds, found that {name:?} differs");
+    }
+    Ok(())
+}
+
+fn target_folder() -> String {
+    std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned())
+}
+
 fn build(shell: &Shell, flavour: Flavour) -> anyhow::Result<PathBuf> {
     say("the module for browsers");
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let target = shell.var("CARGO_TARGET_DIR").unwrap_or_else(|_| target_folder());
     let features: &[&str] = if flavour == Flavour::Failing { &["--features", "failing"] } else { &[] };
     // Panics name source files: where this machine keeps them must not change the module.
     let home =
@@ -147,6 +192,14 @@ pub(crate) fn require_node(shell: &Shell) -> anyhow::Result<()> {
     let version = version(shell).unwrap_or_default();
     anyhow::ensure!(version >= OLDEST, "expected Node {OLDEST} or newer, found {version}; install a newer one");
     Ok(())
+}
+
+fn require_chromium(shell: &Shell) -> anyhow::Result<()> {
+    let paths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+    if std::env::var_os("CHROMIUM").is_some() || paths.iter().any(|path| Path::new(path).exists()) {
+        return Ok(());
+    }
+    install(shell, "chromium")
 }
 
 /// wasm-opt and what tests the package, exactly as the lock file has them.

@@ -244,6 +244,22 @@ pub fn validate(kind: Kind, text: &[u8]) -> Report {
     Report { kind, issues, snapshot: fields.and_then(Fields::complete) }
 }
 
+/// Validates a text as whichever kind of snapshot it is; one that is neither, as the kind of which it has fewer
+/// issues.
+///
+/// ```
+/// use space_profiles_core::{snapshot::validate_either, Kind};
+/// assert_eq!(validate_either(br#"{"topK": 5}"#).kind, Kind::Retrieval);
+/// ```
+pub fn validate_either(text: &[u8]) -> Report {
+    let [one, other] = Kind::ALL.map(|kind| validate(kind, text));
+    let is_other = match (one.is_valid(), other.is_valid()) {
+        (false, false) => other.issues.len() < one.issues.len(),
+        (_, other_is_valid) => other_is_valid,
+    };
+    if is_other { other } else { one }
+}
+
 /// Reads a legacy profile: white space at the ends of identifiers is trimmed, the dimension may be missing.
 ///
 /// # Errors

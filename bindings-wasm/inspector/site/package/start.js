@@ -4,6 +4,7 @@ import { __wbg_reset_state, initSync } from "./glue.js";
 import { failure } from "./failure.js";
 
 let isReady = false;
+let hasFailed = false;
 let starting; // what every caller waits for while the module is being had
 let lastFailure; // why it could not be had
 let loadAtFirstCall;
@@ -44,13 +45,17 @@ export function ask(call) {
     if (!loadAtFirstCall) throw lastFailure ?? notStarted();
     startSync(loadAtFirstCall);
   }
+  if (hasFailed) {
+    __wbg_reset_state();
+    hasFailed = false;
+  }
   try {
     return call();
   } catch (cause) {
-    __wbg_reset_state();
+    hasFailed = true;
     throw failure(
       "MODULE_FAILED",
-      "the module failed and was started anew; this is a bug of space-profiles: please report it with the input",
+      "the module failed; the next call starts it anew. This is a bug of space-profiles: please report it with the input",
       { cause },
     );
   }
