@@ -33,7 +33,8 @@ export function textOfMaterial(value, name) {
     text = JSON.stringify(value);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw Object.assign(wrongArgument(name, wanted, value), { message: `${name}: expected ${wanted}, found one that is not: ${reason}`, cause });
+    const message = `${name}: expected ${wanted}, found one that is not: ${reason}`;
+    throw Object.assign(wrongArgument(name, wanted, value), { message, cause });
   }
   if (text === undefined) throw wrongArgument(name, wanted, value);
   // Places in a text that the caller never saw say nothing.
@@ -77,31 +78,42 @@ function utf8Length(text) {
   return length;
 }
 
+/** Halves of surrogate pairs that are told one by one; the text is refused because of the first. */
+const TOLD_HALVES = 20;
+/** A half that pairs with nothing: not with an escape before it, nor, being followed by another, with one behind. */
+const HALF = "\\ud800\\ud800";
+
 /**
  * UTF-8 has no half of a surrogate pair: an encoder would put U+FFFD there, and the digest would be another text's.
- * So the module is given the half as an escape, which it refuses, and its answer is told of the text as it was.
+ * So the module is given an escape for the half, which it refuses, and its answer is told of the text as it was.
  */
 function withEscapes(text) {
-  const halves = []; // where they stand in the text that the module sees, and by how much they grew
+  const halves = []; // where they stand in the text that the module sees, and what they are
   let grown = 0;
   const escaped = text.replace(/\\[^]|\p{Surrogate}/gu, (found, at) => {
-    const follows = found.length > 1 ? found.slice(1) : "";
-    if (follows && !LONE.test(follows)) return found;
+    const isEscape = found.length > 1;
+    if (isEscape && !LONE.test(found)) return found;
     // Behind a backslash an escape would be escaped itself; that is not JSON in any case.
-    const replaced = follows ? "\\\uFFFD" : `\\u${found.charCodeAt(0).toString(16)}`;
-    halves.push({ start: at + grown + (follows ? 1 : 0), end: at + grown + replaced.length, grown: replaced.length - found.length });
+    const isTold = !isEscape && halves.length < TOLD_HALVES;
+    const replaced = isTold ? HALF : isEscape ? "\\\uFFFD" : "\uFFFD";
+    const start = at + grown + (isEscape ? 1 : 0);
+    halves.push({ start, end: at + grown + replaced.length, unit: found.charCodeAt(found.length - 1).toString(16) });
     grown += replaced.length - found.length;
     return replaced;
   });
-  const original = (offset) => halves.reduce((at, half) => (half.end <= offset ? at - half.grown : at), offset);
+  // A half is one unit, whatever stands for it.
+  const original = (offset) =>
+    halves.reduce((at, { start, end }) => (offset > start ? at - (Math.min(offset, end) - start) + 1 : at), offset);
   const locate = (issue, place) => {
     if (!place) return issue;
-    const [start, end] = place.map(original);
-    const half = halves.find((half) => half.start === place[0]);
-    if (half && issue.code === "JSON_INVALID") {
+    const half = halves.find(({ start }) => start === place[0]);
+    if (half) {
+      const isHalf = issue.code === "JSON_LONE_SURROGATE";
+      const [, where] = (isHalf && issue.message.match(/( at `[^]*`)$/)) || [null, ""];
       issue.code = "JSON_LONE_SURROGATE";
-      issue.message = `expected a whole surrogate pair, found only \`\\u${text.charCodeAt(start).toString(16)}\``;
+      issue.message = `expected a whole surrogate pair, found only \`\\u${half.unit}\`${where}`;
     }
+    const [start, end] = [original(place[0]), original(place[1])];
     const before = text.slice(0, start);
     return asItIs(issue, [start, end, before.split("\n").length, before.length - before.lastIndexOf("\n")]);
   };

@@ -1,6 +1,6 @@
 //! What JavaScript sees of space-profiles.
 //!
-//! Everything is decided in core; here texts are taken in and answers are given as JSON text, which the package's
+//! Everything is decided in core; here texts are taken in and answers are given as text, which the package's
 //! JavaScript makes plain objects of (`js/functions.js`): no instance crosses the border that somebody would have
 //! to free. An answer begins with `=`, or with `!` where the input was refused.
 //!
@@ -14,7 +14,7 @@ use space_profiles_core::snapshot::{self, Snapshot, VectorSpaceId};
 use space_profiles_core::{Digest, DocumentKind, Issue, Kind, ProfileDiff, Report, stored_key_order};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Half as large as the standard library's allocator, and as fast.
+/// A third of the size of the standard library's allocator, and as fast.
 #[cfg(target_arch = "wasm32")]
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();

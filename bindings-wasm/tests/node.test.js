@@ -173,11 +173,19 @@ test("half a surrogate pair in a JavaScript string is refused where it is", () =
     ['{"a": \ud800}', "", 6, 1, 7],
     ['"\\\ud800"', "", 2, 1, 3],
     ['"\\\\\ud800"', "", 3, 1, 4],
+    // Halves that would make a pair with an escape, if they were escapes too.
+    ['"\ud83d\\ude00"', "", 1, 1, 2],
+    ['{"a":["x\ud83d\\ude00\\ude00"]}', "/a/0", 8, 1, 9],
   ]) {
     const { error } = attempt(() => sp.digest(text));
+    assert.match(error.message, /^expected a whole surrogate pair, found only `\\u(d800|dc00|dfff|d83d)`( at `[^]*`)?$/);
     const found = [error.code, error.path, error.start, error.end, error.line, error.column];
     assert.deepEqual(found, ["JSON_LONE_SURROGATE", path, start, start + 1, line, column], JSON.stringify(text));
   }
+  const escape = attempt(() => sp.digest('"\\ud83d\ude00"')).error;
+  assert.deepEqual([escape.code, escape.start, escape.end], ["JSON_LONE_SURROGATE", 1, 7]);
+  assert.equal(sp.digest('"\\ud83d\\ude00"'), sp.digest('"\u{1F600}"'));
+  assert.equal(codeOf(() => sp.digest(`"${"\ud800".repeat(300_000)}"`)), "JSON_LONE_SURROGATE");
   const text = JSON.stringify(embedding()).replace("text-", "\ud800text-").replace("1536", "-1");
   const { valid, issues } = sp.validate("embedding", text);
   assert.equal(valid, false);

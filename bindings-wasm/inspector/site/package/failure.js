@@ -11,8 +11,8 @@ export function wrongArgument(name, expected, found) {
 }
 
 function described(value) {
-  if (value === null) return "null";
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "string") return `\`${value.slice(0, 60)}\``;
   if (Array.isArray(value)) return "an array";
-  const type = typeof value;
-  return type === "object" || type === "undefined" ? (type === "object" ? "an object" : type) : `a ${type}`;
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
