@@ -87,6 +87,18 @@ macro_rules! of_wanted {
 }
 
 statements! {
+    /// Whether all tables order tenants alike: pages of them are merged, and would come round again for ever.
+    ORDERS_ALIKE =
+        "SELECT count(DISTINCT attcollation) = 1
+         FROM pg_attribute
+         WHERE
+           attname = 'tenant_id'
+           AND attrelid IN (
+             'knowledge_spaces'::regclass, 'knowledge_space_manifests'::regclass,
+             'knowledge_space_profile_revisions'::regclass, 'knowledge_space_profile_heads'::regclass,
+             'knowledge_space_profile_backfills'::regclass
+           )";
+
     /// Also those whose own row is missing; and how many rows that may be large each has, with one for its manifest.
     /// They are not counted on and on, since it is enough to know that they fill a page.
     OWNERS = concat!(
@@ -171,10 +183,10 @@ pub(crate) async fn of_space(sessions: &Sessions, space: &Space) -> Result<Space
 }
 
 async fn read(sessions: &Sessions, asked: &Asked<'_>) -> Result<Vec<SpaceContent>, StoreError> {
-    let mut patience = sessions.patience();
+    let mut repeats = sessions.repeats();
     loop {
         match read_once(sessions, asked).await {
-            Err(ReadError::Driver(error)) => patience.after(&error).await?,
+            Err(ReadError::Driver(error)) => repeats.after(&error).await?,
             Err(ReadError::Store(error)) => return Err(error),
             Ok(contents) => return Ok(contents),
         }
@@ -205,6 +217,9 @@ struct Owner {
 async fn owners(snapshot: &mut Snapshot, mut after: Position, limit: PageLimit) -> Result<Vec<Owner>, ReadError> {
     let most = limit.get() as usize;
     let is_first = after.tenant.is_empty();
+    if is_first {
+        expect_one_order(snapshot).await?;
+    }
     let mut owners: Vec<Owner> = Vec::new();
     let mut strangers = Vec::new();
     let most_rows = i64::try_from(SpaceContent::ROWS_OF_A_PAGE).unwrap_or(i64::MAX);
@@ -242,6 +257,16 @@ async fn owners(snapshot: &mut Snapshot, mut after: Position, limit: PageLimit) 
         (None, _) => {}
     }
     Ok(owners)
+}
+
+async fn expect_one_order(snapshot: &mut Snapshot) -> Result<(), ReadError> {
+    let rows = snapshot.read(Call::of(ORDERS_ALIKE)).await?;
+    if rows.first().is_some_and(|row| Columns::of(row).value("attcollation").unwrap_or(false)) {
+        return Ok(());
+    }
+    let message = "expected every table to order tenants alike, found that `tenant_id` has several collations; run \
+                   `doctor`, which names them";
+    Err(StoreError::new(StoreCode::Schema, message).into())
 }
 
 const fn empty(space: Space) -> SpaceContent {

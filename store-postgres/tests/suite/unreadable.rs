@@ -149,3 +149,14 @@ async fn what_the_other_service_keeps_in_its_own_way_is_read_for_what_matters() 
     assert_eq!(listed.len(), 1);
     assert_eq!(code(fx.propose(&scope, 2).await), "SPACE_NOT_WRITABLE");
 }
+
+#[tokio::test]
+async fn tables_that_order_tenants_each_in_its_own_way_are_not_walked() {
+    let database = Arc::new(Database::migrated());
+    let fx = Postgres::fixture(&database).await;
+    fx.history(Kind::Embedding, 1).await;
+    database.sql("ALTER TABLE knowledge_spaces ALTER COLUMN tenant_id TYPE varchar(255) COLLATE \"POSIX\"");
+    let error = fx.registry.audit_page(None, limit(10)).await.unwrap_err();
+    assert_eq!(error.code(), "STORE_SCHEMA");
+    assert!(error.to_string().contains("several collations"), "{error}");
+}
