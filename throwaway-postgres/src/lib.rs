@@ -24,6 +24,7 @@
 mod binaries;
 mod certificate;
 mod cluster;
+mod database;
 mod pgbouncer;
 mod port;
 mod proxy;
@@ -32,5 +33,6 @@ mod url;
 
 pub use binaries::{find_pgbouncer, find_postgres};
 pub use cluster::{Cluster, ClusterOptions, Shutdown, shared};
+pub use database::Database;
 pub use pgbouncer::{PgBouncer, PgBouncerOptions, PoolMode};
 pub use proxy::{Cut, Proxy};

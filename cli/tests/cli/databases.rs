@@ -1,37 +1,20 @@
-//! Postgres databases for tests: each fresh and its own, on a cluster that all tests of the process share.
+//! Postgres databases for tests, with our schema or without.
 
+use std::ops::Deref;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use throwaway_postgres::{Cluster, shared};
 
 /// A database that goes with its test.
-pub(crate) struct Database {
-    pub(crate) cluster: &'static Cluster,
-    pub(crate) name: String,
-}
+pub(crate) struct Database(throwaway_postgres::Database);
 
 impl Database {
     /// An empty one.
     pub(crate) fn empty() -> Self {
-        let database = Self::unmade();
-        database.cluster.create_database(&database.name);
-        database
+        Self(throwaway_postgres::Database::empty())
     }
 
     /// One with our schema.
     pub(crate) fn migrated() -> Self {
-        static TEMPLATE: OnceLock<&'static str> = OnceLock::new();
-        // A copy is made faster than a schema.
-        let template = TEMPLATE.get_or_init(|| {
-            shared().create_database("migrated");
-            migrate(&shared().url("migrated"));
-            "migrated"
-        });
-        let database = Self::unmade();
-        database.cluster.create_database_from(&database.name, template);
-        database
+        Self(throwaway_postgres::Database::copied(migrate))
     }
 
     /// One whose spaces another service made before us.
@@ -47,19 +30,6 @@ impl Database {
         let database = Self::migrated();
         database.sql("CREATE TABLE projection_set_publication_heads (id uuid PRIMARY KEY)");
         database
-    }
-
-    fn unmade() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(1);
-        Self { cluster: shared(), name: format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)) }
-    }
-
-    pub(crate) fn url(&self) -> String {
-        self.cluster.url(&self.name)
-    }
-
-    pub(crate) fn sql(&self, statements: &str) -> String {
-        self.cluster.sql(&self.name, statements)
     }
 
     /// As [`Self::sql`], past the triggers: what only a superuser's damage can do.
@@ -92,9 +62,11 @@ impl Database {
     }
 }
 
-impl Drop for Database {
-    fn drop(&mut self) {
-        self.cluster.drop_database(&self.name);
+impl Deref for Database {
+    type Target = throwaway_postgres::Database;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
@@ -105,15 +77,4 @@ fn migrate(url: &str) {
 }
 
 /// What the other service has, which is more than we read.
-const FOREIGN_SPACES: &str = "
-CREATE TABLE knowledge_spaces (
-  id uuid PRIMARY KEY, tenant_id text NOT NULL, slug text NOT NULL DEFAULT '', name text NOT NULL DEFAULT '',
-  description text, lifecycle_state varchar(16) NOT NULL DEFAULT 'active', deletion_job_id uuid,
-  created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (tenant_id, id)
-);
-CREATE TABLE knowledge_space_manifests (
-  id uuid PRIMARY KEY DEFAULT gen_random_uuid(), tenant_id text NOT NULL, knowledge_space_id uuid NOT NULL,
-  manifest_version integer NOT NULL, metadata jsonb NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
-  updated_at timestamptz NOT NULL DEFAULT now(), UNIQUE (tenant_id, knowledge_space_id)
-);";
+const FOREIGN_SPACES: &str = include_str!("../../../testdata/seed/knowledge_fs_spaces.postgres.sql");

@@ -8,29 +8,20 @@ mod made;
 mod obstacles;
 mod together;
 
+use std::ops::Deref;
 use std::str::FromStr as _;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use space_profiles_core::{StoreCode, StoreError};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use throwaway_postgres::{Cluster, shared};
+use throwaway_postgres::shared;
 
 use super::catalog::{self, ALL_TABLES, PROFILE_TABLES, Part};
 use super::{PATIENCE, Patience, migrate_with, session};
 
 /// The space tables as the other service has them.
-const THEIR_SPACES: &str = "
-    CREATE TABLE knowledge_spaces (
-      id uuid PRIMARY KEY, tenant_id text NOT NULL, slug text NOT NULL DEFAULT '', name text NOT NULL DEFAULT '',
-      description text, lifecycle_state varchar(16) NOT NULL DEFAULT 'active', deletion_job_id uuid,
-      created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(),
-      UNIQUE (tenant_id, id));
-    CREATE TABLE knowledge_space_manifests (
-      id uuid PRIMARY KEY, tenant_id text NOT NULL, knowledge_space_id uuid NOT NULL,
-      manifest_version integer NOT NULL, metadata jsonb NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
-      updated_at timestamptz NOT NULL DEFAULT now(), UNIQUE (tenant_id, knowledge_space_id));";
+const THEIR_SPACES: &str = include_str!("../../../testdata/seed/knowledge_fs_spaces.postgres.sql");
 
 const SEED: &str = include_str!("migrations/0002_profiles.sql");
 
@@ -46,38 +37,38 @@ const HASTE: Patience = Patience {
 };
 
 struct Database {
-    cluster: &'static Cluster,
-    name: String,
+    database: throwaway_postgres::Database,
     options: PgConnectOptions,
+}
+
+impl From<throwaway_postgres::Database> for Database {
+    fn from(database: throwaway_postgres::Database) -> Self {
+        let options = PgConnectOptions::from_str(&database.url()).unwrap();
+        Self { database, options }
+    }
+}
+
+impl Deref for Database {
+    type Target = throwaway_postgres::Database;
+
+    fn deref(&self) -> &Self::Target {
+        &self.database
+    }
 }
 
 impl Database {
     fn empty() -> Self {
-        let database = Self::named();
-        database.cluster.create_database(&database.name);
-        database
+        throwaway_postgres::Database::empty().into()
     }
 
     /// As `CREATE DATABASE` makes it.
     fn created(how: &str) -> Self {
-        let database = Self::named();
-        database.cluster.sql("postgres", &format!("CREATE DATABASE {} TEMPLATE template0 {how}", database.name));
-        database
+        throwaway_postgres::Database::created(how).into()
     }
 
     /// Nobody may be connected to this one.
     fn copy(&self) -> Self {
-        let database = Self::named();
-        database.cluster.create_database_from(&database.name, &self.name);
-        database
-    }
-
-    fn named() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("schema_{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let cluster = shared();
-        let options = PgConnectOptions::from_str(&cluster.url(&name)).unwrap();
-        Self { cluster, name, options }
+        throwaway_postgres::Database::copy_of(&self.name).into()
     }
 
     /// As the other service makes it.
@@ -103,13 +94,9 @@ impl Database {
         database
     }
 
-    fn sql(&self, statements: &str) -> String {
-        self.cluster.sql(&self.name, statements)
-    }
-
     /// What a statement is refused with.
     fn refusal(&self, statements: &str) -> String {
-        self.cluster.try_sql(&self.name, statements).expect_err("it was not refused")
+        self.try_sql(statements).expect_err("it was not refused")
     }
 
     async fn migrate(&self) -> Result<Vec<&'static str>, StoreError> {

@@ -11,19 +11,7 @@ use space_profiles_core::{
 use space_profiles_postgres::PostgresStore;
 
 use crate::clients::{Way, of_space};
-use crate::databases::Database;
-
-/// Its tables of spaces and manifests, which have columns that ours lack.
-const SPACES: &str = "
-    CREATE TABLE knowledge_spaces (
-      id uuid PRIMARY KEY, tenant_id text NOT NULL, slug text NOT NULL DEFAULT '', name text NOT NULL DEFAULT '',
-      description text, lifecycle_state varchar(16) NOT NULL DEFAULT 'active', deletion_job_id uuid,
-      created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(),
-      UNIQUE (tenant_id, id));
-    CREATE TABLE knowledge_space_manifests (
-      id uuid PRIMARY KEY, tenant_id text NOT NULL, knowledge_space_id uuid NOT NULL,
-      manifest_version integer NOT NULL, metadata jsonb NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
-      updated_at timestamptz NOT NULL DEFAULT now(), UNIQUE (tenant_id, knowledge_space_id));";
+use crate::databases::{Database, THEIR_SPACES};
 
 /// Its migration of the three tables of profiles.
 const PROFILES: &str = include_str!("../../src/schema/migrations/0002_profiles.sql");
@@ -48,7 +36,7 @@ impl Theirs {
 
     async fn opened(way: Way, statements: &str, parameters: &str) -> Self {
         let database = Database::empty();
-        database.sql(&format!("{SPACES}{PROFILES};{statements}"));
+        database.sql(&format!("{THEIR_SPACES}{PROFILES};{statements}"));
         PostgresStore::migrate(&database.options()).await.unwrap();
         let client = way.client(&database, parameters).await;
         Self { database, client }
@@ -354,7 +342,7 @@ async fn what_is_immutable_is_so_for_it_too_and_its_own_writes_pass() {
         format!("{revisions} created_by_subject_id = 'user:other'"),
         "UPDATE knowledge_space_profile_heads SET kind = 'retrieval'".to_owned(),
     ] {
-        let refusal = theirs.database.cluster.try_sql(&theirs.database.name, &change).unwrap_err();
+        let refusal = theirs.database.try_sql(&change).unwrap_err();
         assert!(refusal.contains("immutable"), "{change}: {refusal}");
     }
     // An activation of its own, which also writes values that are there already.

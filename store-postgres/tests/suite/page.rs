@@ -8,15 +8,7 @@ const PAGE: &str = include_str!("../../../docs/postgres.md");
 
 /// The tables of spaces as knowledge-fs has them, and then its profiles.
 pub(crate) const THEIR_TABLES: &str = concat!(
-    "CREATE TABLE knowledge_spaces (
-       id uuid PRIMARY KEY, tenant_id text NOT NULL, slug text NOT NULL DEFAULT '', name text NOT NULL DEFAULT '',
-       lifecycle_state varchar(16) NOT NULL DEFAULT 'active', deletion_job_id uuid,
-       created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(),
-       UNIQUE (tenant_id, id));
-     CREATE TABLE knowledge_space_manifests (
-       id uuid PRIMARY KEY DEFAULT gen_random_uuid(), tenant_id text NOT NULL, knowledge_space_id uuid NOT NULL,
-       manifest_version integer NOT NULL, metadata jsonb NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
-       updated_at timestamptz NOT NULL DEFAULT now(), UNIQUE (tenant_id, knowledge_space_id));",
+    include_str!("../../../testdata/seed/knowledge_fs_spaces.postgres.sql"),
     include_str!("../../../testdata/seed/0018_versioned_space_profiles.postgres.sql")
 );
 
@@ -113,7 +105,7 @@ async fn the_index_that_discovery_lacks_on_their_table_is_made_as_the_page_says(
 async fn a_column_that_a_trigger_names_is_changed_as_the_page_says() {
     let database = Database::migrated();
     let change = "ALTER TABLE knowledge_space_profile_revisions ALTER COLUMN plugin_id TYPE varchar(512);";
-    let refused = database.cluster.try_sql(&database.name, change).unwrap_err();
+    let refused = database.try_sql(change).unwrap_err();
     assert!(refused.contains("used in a trigger definition"), "{refused}");
     let shown = blocks("run").into_iter().find(|block| block.contains(change)).unwrap();
     database.sql(shown);
