@@ -3,7 +3,6 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::unimplemented,
     clippy::unwrap_used,
     reason = "in tests a panic is how a failure is told"
 )]
