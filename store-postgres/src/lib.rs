@@ -27,6 +27,7 @@ mod ledger;
 mod load;
 mod options;
 mod pages;
+mod repeats;
 mod rows;
 mod schema;
 mod sessions;

@@ -3,20 +3,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use space_profiles_core::{Applied, Draw, OsDraw, StoreCode, StoreError};
+use space_profiles_core::{Applied, StoreCode, StoreError};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{Connection, Postgres};
 
 use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
 use crate::options::{Conduct, PostgresOptions};
+use crate::repeats::{FRESH_STARTS, Repeats, back_off};
 use crate::rows::Columns;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
 use crate::transaction::Transaction;
-
-/// How often a call that only met other writers is tried again.
-const FRESH_STARTS: u32 = 8;
 
 /// A connection that rested for longer is asked whether it is still there before it is used.
 const TRUSTED_REST: Duration = Duration::from_secs(2);
@@ -74,29 +72,29 @@ impl Sessions {
     /// The rows of a statement that may be repeated, whether or not it happened: one that reads, or whose second
     /// run changes nothing.
     pub(crate) async fn repeatable(&self, call: Call) -> Result<Vec<PgRow>, StoreError> {
-        let mut patience = self.patience();
+        let mut repeats = self.repeats();
         loop {
             match self.once(call.clone()).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => patience.after(&failure.error).await?,
+                Err(failure) => repeats.after(&failure.error).await?,
             }
         }
     }
 
     /// A transaction that reads, for a task of its own. A connection that was lost while it rested is passed over.
     pub(crate) async fn reading(&self) -> Result<Transaction, StoreError> {
-        let mut patience = self.patience();
+        let mut repeats = self.repeats();
         loop {
             match self.begin(&self.read).await {
                 Ok(transaction) => return Ok(transaction),
-                Err(error) => patience.after(&error).await?,
+                Err(error) => repeats.after(&error).await?,
             }
         }
     }
 
     /// For how long what may be repeated is repeated.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience { deadline: Instant::now() + self.conduct.acquire_timeout, attempt: 0, conflicts: 0 }
+    pub(crate) fn repeats(&self) -> Repeats {
+        Repeats::until(Instant::now() + self.conduct.acquire_timeout)
     }
 
     /// Runs a statement that writes and stands for itself: no decision is made again if others were first.
@@ -104,13 +102,13 @@ impl Sessions {
         for attempt in 1.. {
             match self.once(call.clone()).await {
                 Ok(rows) => return Ok(rows),
-                Err(Failure { error, .. }) if is_conflict(&error) && attempt <= FRESH_STARTS => {
+                Err(Unanswered { error, .. }) if is_conflict(&error) && attempt <= FRESH_STARTS => {
                     back_off(attempt).await;
                 }
-                Err(Failure { error, may_have_written: true }) if is_lost(&error) => {
+                Err(Unanswered { error, may_have_written: true }) if is_lost(&error) => {
                     return Err(outcome_unknown(&error));
                 }
-                Err(Failure { error, .. }) => return Err(store_error(&error)),
+                Err(Unanswered { error, .. }) => return Err(store_error(&error)),
             }
         }
         Err(store_error(&sqlx::Error::PoolTimedOut))
@@ -185,9 +183,9 @@ impl Sessions {
         Ok(Snapshot { transaction, is_named: !self.conduct.is_pooled_outside })
     }
 
-    async fn once(&self, call: Call) -> Result<Vec<PgRow>, Failure> {
-        let without_effect = |error| Failure { error, may_have_written: false };
-        let in_doubt = |error| Failure { error, may_have_written: true };
+    async fn once(&self, call: Call) -> Result<Vec<PgRow>, Unanswered> {
+        let without_effect = |error| Unanswered { error, may_have_written: false };
+        let in_doubt = |error| Unanswered { error, may_have_written: true };
         if !self.conduct.is_pooled_outside {
             let mut connection = self.acquire().await.map_err(without_effect)?;
             return call.run(&mut connection, true).await.map_err(in_doubt);
@@ -267,35 +265,9 @@ statements! {
 }
 
 /// Why a statement has no rows, and whether it may have happened all the same.
-struct Failure {
+struct Unanswered {
     error: sqlx::Error,
     may_have_written: bool,
-}
-
-/// How long what may be repeated is repeated: other writers are met so many times, and a lost connection costs
-/// nothing but time until the acquire time-out has passed.
-pub(crate) struct Patience {
-    deadline: Instant,
-    attempt: u32,
-    conflicts: u32,
-}
-
-impl Patience {
-    /// Waits before the next attempt, or gives up with the error.
-    pub(crate) async fn after(&mut self, error: &sqlx::Error) -> Result<(), StoreError> {
-        let again = if is_conflict(error) {
-            self.conflicts += 1;
-            self.conflicts <= FRESH_STARTS
-        } else {
-            is_lost(error) && Instant::now() < self.deadline
-        };
-        if !again {
-            return Err(store_error(error));
-        }
-        self.attempt += 1;
-        back_off(self.attempt).await;
-        Ok(())
-    }
 }
 
 /// A transaction that reads, all as of one moment.
@@ -326,10 +298,4 @@ pub(crate) enum ReadError {
 /// Whether the guards of a statement held.
 fn holds(rows: &[PgRow]) -> Result<bool, StoreError> {
     rows.first().map_or(Ok(false), |row| Columns::of(row).value("whether the guards held"))
-}
-
-/// Waits up to 10 milliseconds an attempt, with jitter.
-pub(crate) async fn back_off(attempt: u32) {
-    let longest = Duration::from_millis(10).saturating_mul(attempt.min(16));
-    tokio::time::sleep(longest.mul_f64(0.25 + 0.75 * OsDraw.fraction())).await;
 }

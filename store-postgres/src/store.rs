@@ -9,7 +9,8 @@ use space_profiles_core::{
 use sqlx::PgPool;
 
 use crate::options::{Conduct, PostgresOptions};
-use crate::sessions::{self, Sessions};
+use crate::repeats::back_off;
+use crate::sessions::Sessions;
 use crate::{apply, audit, claim, ledger, load, pages, schema};
 
 /// Keeps profiles in a Postgres database.
@@ -111,7 +112,7 @@ impl Store for PostgresStore {
     }
 
     async fn back_off(&self, attempt: u32) {
-        sessions::back_off(attempt).await;
+        back_off(attempt).await;
     }
 
     async fn revision_page(

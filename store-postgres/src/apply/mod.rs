@@ -8,6 +8,20 @@
 //! No constraint says that a scope is still empty. Where that matters the write is a transaction of two statements:
 //! the first locks the space's row, the second, with a snapshot of its own, looks.
 
+/// The space's row, if profiles of it may change, under a lock: against whoever deletes it or changes its state FOR
+/// SHARE (FOR KEY SHARE would let a write pass beside an uncommitted change of the lifecycle state), and against every
+/// other write of profiles too FOR NO KEY UPDATE.
+macro_rules! writable_space {
+    ($lock:literal) => {
+        concat!(
+            "SELECT true FROM knowledge_spaces
+             WHERE tenant_id = $1 AND id = $2 AND lifecycle_state = 'active' AND deletion_job_id IS NULL
+             ",
+            $lock
+        )
+    };
+}
+
 mod backfills;
 mod copying;
 mod revisions;

@@ -9,19 +9,6 @@ use crate::load::integer;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
 
-/// The space's row, if profiles of it may change, locked against whoever deletes it or changes its state. FOR KEY
-/// SHARE would let a write pass beside an uncommitted change of the lifecycle state.
-macro_rules! writable_space {
-    ($lock:literal) => {
-        concat!(
-            "SELECT true FROM knowledge_spaces
-             WHERE tenant_id = $1 AND id = $2 AND lifecycle_state = 'active' AND deletion_job_id IS NULL
-             ",
-            $lock
-        )
-    };
-}
-
 /// The columns of a revision, in the order of [`with_revision`]; the scope's three are $1 to $3.
 macro_rules! insert_revision {
     () => {
@@ -148,7 +135,7 @@ statements! {
 
     /// Activates one candidate, or one of each kind. Both candidates, both former revisions and both heads are
     /// locked and counted before anything is written. An array has one element a kind.
-    ACTIVATE =
+    ACTIVATE = concat!(
         "WITH
            wanted AS MATERIALIZED (
              SELECT *
@@ -159,11 +146,7 @@ statements! {
                kind, candidate_id, revision, former_id, former_revision, former_version, head_id, row_version, at
              )
            ),
-           space AS MATERIALIZED (
-             SELECT true FROM knowledge_spaces
-             WHERE tenant_id = $1 AND id = $2 AND lifecycle_state = 'active' AND deletion_job_id IS NULL
-             FOR SHARE
-           ),
+           space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
            candidates AS MATERIALIZED (
              SELECT revision.kind
              FROM
@@ -253,7 +236,8 @@ statements! {
                AND revision.id = wanted.candidate_id
              RETURNING true
            )
-         SELECT count(*) = cardinality($3) FROM activated";
+         SELECT count(*) = cardinality($3) FROM activated"
+    );
 
     FAIL =
         "UPDATE knowledge_space_profile_revisions

@@ -17,15 +17,6 @@ macro_rules! insert_space {
     };
 }
 
-/// A space that is there, locked: two imports of one space wait for each other here, and not crosswise below.
-macro_rules! locked_space {
-    () => {
-        "SELECT true FROM knowledge_spaces
-         WHERE tenant_id = $1 AND id = $2 AND lifecycle_state = 'active' AND deletion_job_id IS NULL
-         FOR NO KEY UPDATE"
-    };
-}
-
 /// That there is no manifest yet is guarded by the space's unique constraint.
 macro_rules! insert_manifest {
     ($id:literal, $version:literal, $metadata:literal, $created_at:literal, $updated_at:literal) => {
@@ -67,9 +58,10 @@ statements! {
         "WITH space AS (", insert_space!(), ") ", insert_manifest!("$8", "$9", "$10", "$11", "$12")
     );
 
+    /// Two imports of one space wait for each other at its row, and not crosswise below.
     PUT_FIRST_MANIFEST = concat!(
         "WITH
-           space AS MATERIALIZED (", locked_space!(), "),
+           space AS MATERIALIZED (", writable_space!("FOR NO KEY UPDATE"), "),
            put AS (", insert_manifest!("$3", "$4", "$5", "$6", "$7"), "),
            ", renamed!(), "
          SELECT true FROM put"
@@ -77,7 +69,7 @@ statements! {
 
     REPLACE_MANIFEST = concat!(
         "WITH
-           space AS MATERIALIZED (", locked_space!(), "),
+           space AS MATERIALIZED (", writable_space!("FOR NO KEY UPDATE"), "),
            put AS (
              UPDATE knowledge_space_manifests AS manifest
              SET

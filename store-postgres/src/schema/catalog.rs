@@ -6,7 +6,7 @@
 
 use sqlx::PgConnection;
 
-use super::failed;
+use crate::error::store_error;
 use space_profiles_core::StoreError;
 
 pub(super) const PROFILE_TABLES: &[&str] =
@@ -42,7 +42,7 @@ pub(super) struct ExpectedPart {
 
 pub(super) async fn read(reading: &mut PgConnection, tables: &[&str]) -> Result<Vec<Part>, StoreError> {
     let rows = sqlx::query_as(include_str!("catalog.sql")).bind(tables).persistent(false).fetch_all(reading);
-    let rows: Vec<(String, String, String, String, String)> = rows.await.map_err(|error| failed(&error))?;
+    let rows: Vec<(String, String, String, String, String)> = rows.await.map_err(|error| store_error(&error))?;
     let part = |(table, sort, name, definition, state)| Part { table, sort, name, definition, state };
     Ok(rows.into_iter().map(part).collect())
 }

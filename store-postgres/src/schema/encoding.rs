@@ -3,12 +3,12 @@
 use space_profiles_core::StoreError;
 use sqlx::PgConnection;
 
-use super::failed;
+use crate::error::store_error;
 
 pub(super) async fn differences(reading: &mut PgConnection) -> Result<Vec<String>, StoreError> {
     const SQL: &str = "SELECT current_setting('server_encoding')";
     let found: String =
-        sqlx::query_scalar(SQL).persistent(false).fetch_one(reading).await.map_err(|error| failed(&error))?;
+        sqlx::query_scalar(SQL).persistent(false).fetch_one(reading).await.map_err(|error| store_error(&error))?;
     if found == "UTF8" {
         return Ok(Vec::new());
     }

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use super::catalog::{ALL_TABLES, PROFILE_TABLES};
 use super::migrations::SPACES;
-use super::{MIGRATIONS, OWN_TABLE, failed};
+use super::{MIGRATIONS, OWN_TABLE, store_error};
 
 /// `made` says whether the migration made its tables, columns and so on, or found them there.
 pub(super) const OWN_TABLE_SQL: &str = r#"
@@ -33,10 +33,10 @@ impl History {
               WHERE relname = $1 AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))";
         let exists = sqlx::query_as(EXISTS).bind(OWN_TABLE).persistent(false);
         let (schema, exists): (String, bool) =
-            exists.fetch_one(&mut *reading).await.map_err(|error| failed(&error))?;
+            exists.fetch_one(&mut *reading).await.map_err(|error| store_error(&error))?;
         let applied: Vec<(String, String, bool)> = if exists {
             let applied = sqlx::query_as("SELECT name, checksum, made FROM space_profiles_migrations");
-            applied.persistent(false).fetch_all(reading).await.map_err(|error| failed(&error))?
+            applied.persistent(false).fetch_all(reading).await.map_err(|error| store_error(&error))?
         } else {
             Vec::new()
         };

@@ -27,7 +27,7 @@ use migrations::MIGRATIONS;
 use session::Session;
 use spaces::Spaces;
 
-use crate::error::store_error as failed;
+use crate::error::store_error;
 
 /// The table that says which migrations a schema has had.
 pub(crate) const OWN_TABLE: &str = "space_profiles_migrations";
@@ -96,16 +96,16 @@ async fn migrate_in(session: &mut Session, patience: &Patience) -> Result<Vec<&'
 }
 
 async fn pending(connection: &mut PgConnection) -> Result<Vec<&'static str>, StoreError> {
-    let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
+    let mut transaction = connection.begin().await.map_err(|error| store_error(&error))?;
     let pending = pending_in(&mut transaction).await?;
-    transaction.rollback().await.map_err(|error| failed(&error))?;
+    transaction.rollback().await.map_err(|error| store_error(&error))?;
     Ok(pending)
 }
 
 async fn differences(connection: &mut PgConnection) -> Result<Vec<String>, StoreError> {
-    let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
+    let mut transaction = connection.begin().await.map_err(|error| store_error(&error))?;
     let differences = differences_in(&mut transaction).await?;
-    transaction.rollback().await.map_err(|error| failed(&error))?;
+    transaction.rollback().await.map_err(|error| store_error(&error))?;
     Ok(differences)
 }
 

@@ -9,7 +9,7 @@ use super::history::History;
 use super::migrations::{MIGRATIONS, Means, PROFILES, SPACES};
 use super::session::{self, Session};
 use super::spaces::Spaces;
-use super::{catalog, encoding, failed, listed};
+use super::{catalog, encoding, listed, store_error};
 
 const LISTED_SCOPES: i64 = 20;
 
@@ -38,7 +38,7 @@ pub(super) async fn expect_none(session: &mut Session, pending: &[&'static str])
     if obstacles.is_empty() && is_there(REVISIONS) {
         obstacles.extend(of_rows(&mut reading).await?);
     }
-    reading.rollback().await.map_err(|error| failed(&error))?;
+    reading.rollback().await.map_err(|error| store_error(&error))?;
     if obstacles.is_empty() {
         return Ok(());
     }
@@ -89,7 +89,7 @@ async fn of_rights(reading: &mut PgConnection, lacks_references: bool) -> Result
         WHERE n.nspname = current_schema()";
     let row = sqlx::query_as(SQL).persistent(false).fetch_one(reading).await;
     let (role, schema, may_create, foreign): (String, String, bool, Vec<String>) =
-        row.map_err(|error| failed(&error))?;
+        row.map_err(|error| store_error(&error))?;
     let mut obstacles = Vec::new();
     if lacks_references {
         obstacles.push(format!(
@@ -124,7 +124,7 @@ pub(super) async fn of_rows(reading: &mut PgConnection) -> Result<Vec<String>, S
         ORDER BY knowledge_space_id, tenant_id, kind, state
         LIMIT $1";
     let rows = sqlx::query_as(SQL).bind(LISTED_SCOPES).persistent(false).fetch_all(reading);
-    let rows: Vec<(String, String, String, i64)> = rows.await.map_err(|error| failed(&error))?;
+    let rows: Vec<(String, String, String, i64)> = rows.await.map_err(|error| store_error(&error))?;
     let more = rows.first().map_or(0, |row| row.3 - LISTED_SCOPES);
     let mut obstacles: Vec<String> = rows.into_iter().map(of_scope).collect();
     if more > 0 {

@@ -13,7 +13,7 @@ use super::history::OWN_TABLE_SQL;
 use super::migrations::{MIGRATIONS, Means, Migration, PROFILES, SPACES};
 use super::session::{self, Session};
 use super::spaces::Spaces;
-use super::{Patience, failed, listed, obstacles};
+use super::{Patience, listed, obstacles, store_error};
 
 pub(super) async fn run(
     session: &mut Session,
@@ -24,7 +24,7 @@ pub(super) async fn run(
     let mut reading = session::reading(connection).await?;
     let makes_spaces = Spaces::read(&mut reading).await?.tables().is_empty();
     let found = catalog::read(&mut reading, PROFILE_TABLES).await?;
-    reading.rollback().await.map_err(|error| failed(&error))?;
+    reading.rollback().await.map_err(|error| store_error(&error))?;
 
     let is_fresh = pending.contains(&PROFILES) && found.iter().all(|part| part.sort != "table");
     let migrations = MIGRATIONS.iter().filter(|migration| pending.contains(&migration.name));
@@ -41,7 +41,7 @@ pub(super) async fn run(
             for (name, statement) in planned.migration.indexes() {
                 build(connection, &name, &statement, patience).await?;
             }
-            note(connection, &planned).await.map_err(|error| failed(&error))?;
+            note(connection, &planned).await.map_err(|error| store_error(&error))?;
         } else {
             transaction(connection, &[planned], patience).await?;
         }
@@ -71,7 +71,7 @@ async fn transaction(
         match attempt(connection, planned, patience).await {
             Ok(()) => return Ok(()),
             Err(error) if is_lock_not_had(&error) => sleep(patience.pause).await,
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(store_error(&error)),
         }
     }
     let names: Vec<_> = planned.iter().map(|planned| planned.migration.name).collect();
@@ -128,7 +128,7 @@ async fn build(
     patience: &Patience,
 ) -> Result<(), StoreError> {
     let limit = format!("SET lock_timeout = {}", patience.build.as_millis());
-    sqlx::raw_sql(AssertSqlSafe(limit)).execute(&mut *connection).await.map_err(|error| failed(&error))?;
+    sqlx::raw_sql(AssertSqlSafe(limit)).execute(&mut *connection).await.map_err(|error| store_error(&error))?;
     match state(connection, name).await?.as_deref() {
         Some("") => return Ok(()),
         Some(_) => drop_index(connection, name, patience).await?,
@@ -142,7 +142,7 @@ async fn build(
         return Err(waited(name, patience));
     }
     if error.as_database_error().is_none_or(|error| !error.is_unique_violation()) {
-        return Err(failed(&error));
+        return Err(store_error(&error));
     }
     drop_index(connection, name, patience).await?;
     let mut found = obstacles::of_rows(connection).await?;
@@ -161,7 +161,7 @@ async fn build(
 async fn state(connection: &mut PgConnection, name: &str) -> Result<Option<String>, StoreError> {
     let mut reading = session::reading(connection).await?;
     let found = catalog::read(&mut reading, PROFILE_TABLES).await?;
-    reading.rollback().await.map_err(|error| failed(&error))?;
+    reading.rollback().await.map_err(|error| store_error(&error))?;
     Ok(found.into_iter().find(|part| part.sort == "index" && part.name == name).map(|part| part.state))
 }
 
@@ -170,7 +170,7 @@ async fn drop_index(connection: &mut PgConnection, name: &str, patience: &Patien
     match sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await {
         Ok(_) => Ok(()),
         Err(error) if is_lock_not_had(&error) => Err(waited(name, patience)),
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(store_error(&error)),
     }
 }
 

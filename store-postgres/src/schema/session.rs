@@ -5,7 +5,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection, Postgres, Row, Transaction};
 use tokio::time::{Instant, sleep};
 
-use super::{Patience, failed};
+use super::{Patience, store_error};
 
 const OLDEST_SERVER: i32 = 130_000;
 
@@ -36,7 +36,7 @@ impl Session {
             SET standard_conforming_strings = on;
             SET default_transaction_isolation = 'read committed';
             SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', false)";
-        sqlx::raw_sql(SETTINGS).execute(&mut connection).await.map_err(|error| failed(&error))?;
+        sqlx::raw_sql(SETTINGS).execute(&mut connection).await.map_err(|error| store_error(&error))?;
         Ok(Self { connection, schema })
     }
 
@@ -81,7 +81,7 @@ impl Session {
 
 /// A transaction for looking at the schema, in which names are found in its first schema only.
 pub(super) async fn reading(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, StoreError> {
-    let mut reading = connection.begin().await.map_err(|error| failed(&error))?;
+    let mut reading = connection.begin().await.map_err(|error| store_error(&error))?;
     look_at_first_schema(&mut reading).await?;
     Ok(reading)
 }
@@ -95,7 +95,7 @@ pub(super) async fn look_at_first_schema(transaction: &mut PgConnection) -> Resu
           set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true),
           set_config('quote_all_identifiers', 'off', true),
           set_config('standard_conforming_strings', 'on', true)";
-    sqlx::raw_sql(SETTINGS).execute(transaction).await.map_err(|error| failed(&error))?;
+    sqlx::raw_sql(SETTINGS).execute(transaction).await.map_err(|error| store_error(&error))?;
     Ok(())
 }
 
@@ -180,13 +180,13 @@ fn shares(mark: &str, seen: &str) -> bool {
 }
 
 async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    PgConnection::connect_with(options).await.map_err(|error| failed(&error))
+    PgConnection::connect_with(options).await.map_err(|error| store_error(&error))
 }
 
 /// Asked without a prepared statement, which a pooler may not keep.
 async fn value(connection: &mut PgConnection, sql: &'static str) -> Result<String, StoreError> {
-    let row = sqlx::raw_sql(sql).fetch_one(connection).await.map_err(|error| failed(&error))?;
-    row.try_get(0).map_err(|error| failed(&error))
+    let row = sqlx::raw_sql(sql).fetch_one(connection).await.map_err(|error| store_error(&error))?;
+    row.try_get(0).map_err(|error| store_error(&error))
 }
 
 fn refused(message: String) -> StoreError {

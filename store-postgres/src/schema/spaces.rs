@@ -4,7 +4,7 @@
 use space_profiles_core::StoreError;
 use sqlx::PgConnection;
 
-use super::failed;
+use crate::error::store_error;
 
 const TEXT: &[&str] = &["text", "character varying"];
 const UUID: &[&str] = &["uuid"];
@@ -54,7 +54,7 @@ pub(super) struct Spaces {
 impl Spaces {
     pub(super) async fn read(reading: &mut PgConnection) -> Result<Self, StoreError> {
         let rows = sqlx::query_as(include_str!("spaces.sql")).persistent(false).fetch_all(reading);
-        Ok(Self { rows: rows.await.map_err(|error| failed(&error))? })
+        Ok(Self { rows: rows.await.map_err(|error| store_error(&error))? })
     }
 
     fn found(&self, table: &str, sort: &str, name: &str) -> Option<&str> {
