@@ -229,6 +229,5 @@ async fn each_is_told(template: &Database, damages: &[(&str, &[&str])]) {
             Err(error) => assert!(differences.iter().all(|it| error.message.contains(it)), "{damage}: {error}"),
         }
         assert_eq!(database.everything(), everything);
-        template.cluster.drop_database(&database.name);
     }
 }
