@@ -1,5 +1,6 @@
 //! `cargo xtask …`: what a developer and CI do with this project.
 
+mod bench;
 mod inspector;
 mod wasm;
 
@@ -28,6 +29,13 @@ enum Task {
     Wasm,
     /// Build the npm package and test it in Node and Chromium.
     WasmTest,
+    /// Run a benchmark; `cargo xtask bench --help` lists them.
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// What the benchmarks' own program is told.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -44,6 +52,7 @@ fn main() -> anyhow::Result<()> {
         }
         Task::WasmTest => wasm::test(&shell),
         Task::Wasm => wasm::package(&shell, wasm::PACKAGE, wasm::Flavour::Published),
+        Task::Bench { arguments } => bench::run(&shell, &arguments),
     }
 }
 

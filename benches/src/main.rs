@@ -1,0 +1,60 @@
+//! `cargo xtask bench …`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use benches::digest;
+use benches::machine::Machine;
+use benches::results::Results;
+use clap::{Args, Parser};
+
+/// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask bench")]
+enum Bench {
+    /// From text to checked digest, beside SHA-256 alone and another implementation of RFC 8785.
+    Digest {
+        /// How long each of the four cases is measured, in seconds.
+        #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+        seconds: f64,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Args)]
+struct Output {
+    /// Where the results go as JSON [default: benches/results/NAME.json].
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl Output {
+    /// Prints the results and writes them.
+    fn put(self, results: &Results, reference: &str) -> anyhow::Result<()> {
+        let Machine { processor, cores, system, rustc, programs } = &results.machine;
+        println!("{processor}, {cores} cores; {system}; {rustc}");
+        for (program, version) in programs {
+            println!("{program}: {version}");
+        }
+        println!("{}", results.table(reference));
+        let file = self.json.unwrap_or_else(|| PathBuf::from(format!("benches/results/{}.json", results.bench)));
+        results.write(&file)?;
+        println!("written to {}", file.display());
+        Ok(())
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    match Bench::parse() {
+        Bench::Digest { seconds, output } => {
+            let rows = digest::run(Duration::try_from_secs_f64(seconds)?);
+            output.put(&results("digest", Machine::this(), rows), digest::FLOOR)
+        }
+    }
+}
+
+fn results(bench: &str, machine: Machine, rows: Vec<benches::results::Row>) -> Results {
+    let command = format!("cargo xtask bench {bench}");
+    Results { bench: bench.to_owned(), command, machine, rows, bytes: Default::default() }
+}
