@@ -19,7 +19,7 @@ pub(crate) fn told(what: &str) -> String {
 /// The report on a text. Of a valid one its digest, identity columns and canonical text, each in a line of its own:
 /// none of them can hold a line's end, and nothing has to be parsed. Then, or of an invalid one only, the issues and
 /// in the next line their places, if there are any.
-pub(crate) fn report(report: &Report, of: &[u8]) -> String {
+pub(crate) fn report(report: &Report<'_>, of: &[u8]) -> String {
     let mut out = String::with_capacity(1_024);
     out.push(if report.is_valid() { '=' } else { '!' });
     if let Some(snapshot) = &report.snapshot {
@@ -38,7 +38,7 @@ pub(crate) fn report(report: &Report, of: &[u8]) -> String {
             id.push_to(&mut out);
         }
         out.push('\n');
-        out.push_str(snapshot.canonical());
+        out.push_str(&snapshot.canonical());
     }
     if !report.issues.is_empty() {
         if report.is_valid() {

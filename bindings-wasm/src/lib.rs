@@ -10,7 +10,7 @@
 mod answer;
 
 use space_profiles_core::json::{self, JsonError, Limits};
-use space_profiles_core::snapshot::{self, Snapshot, VectorSpaceId};
+use space_profiles_core::snapshot::{self, Snapshot, ValidSnapshot, VectorSpaceId};
 use space_profiles_core::{Digest, DocumentKind, Issue, Kind, ProfileDiff, Report, stored_key_order};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -113,7 +113,7 @@ fn whole(text: &[u8], length: usize) -> Result<&[u8], JsonError> {
     if length > text.len() { Err(JsonError::too_large(length, Limits::ANY.bytes)) } else { Ok(text) }
 }
 
-fn report(kind: Kind, text: &[u8], length: usize) -> Report {
+fn report(kind: Kind, text: &[u8], length: usize) -> Report<'_> {
     if length <= text.len() {
         return snapshot::validate(kind, text);
     }
@@ -129,7 +129,7 @@ fn valid(kind: Option<Kind>, text: &[u8], length: usize, argument: &'static str)
         None => snapshot::validate_either(text),
     };
     let Report { kind, issues, snapshot } = report;
-    snapshot.ok_or_else(|| answer::invalid_snapshot(argument, kind, &issues, text))
+    snapshot.map(ValidSnapshot::into_owned).ok_or_else(|| answer::invalid_snapshot(argument, kind, &issues, text))
 }
 
 fn whole_material(material: &[u8], length: usize, document: DocumentKind) -> Result<&[u8], Vec<Issue>> {

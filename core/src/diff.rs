@@ -61,7 +61,7 @@ pub fn diff(from: &[u8], to: &[u8]) -> Result<Vec<MemberChange>, JsonError> {
     Ok(changes)
 }
 
-type Part<'d, 'a> = (&'d Document<'a>, &'d Node<'a>);
+type Part<'d, 'a> = (&'d Document<'a>, &'d Node);
 
 /// INVARIANT: both documents are at most 64 deep, which bounds the recursion.
 fn compare(pointer: Pointer, from: Part<'_, '_>, to: Part<'_, '_>, changes: &mut Vec<MemberChange>) {
@@ -74,17 +74,17 @@ fn compare(pointer: Pointer, from: Part<'_, '_>, to: Part<'_, '_>, changes: &mut
     };
     // Members are in canonical order on both sides.
     let (mut before, mut after) =
-        (from.0.children(before).iter().peekable(), to.0.children(after).iter().peekable());
+        (from.0.children(*before).iter().peekable(), to.0.children(*after).iter().peekable());
     loop {
         let order = match (before.peek(), after.peek()) {
-            (Some(one), Some(two)) => crate::json::utf16_order(&one.key, &two.key),
+            (Some(one), Some(two)) => crate::json::utf16_order(from.0.key(one), to.0.key(two)),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (None, None) => return,
         };
         let one = if order.is_le() { before.next() } else { None };
         let two = if order.is_ge() { after.next() } else { None };
-        let Some(key) = one.or(two).map(|entry| &entry.key) else {
+        let Some(key) = one.map(|entry| from.0.key(entry)).or(two.map(|entry| to.0.key(entry))) else {
             return;
         };
         let pointer = pointer.child(key);

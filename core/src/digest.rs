@@ -1,9 +1,13 @@
 //! SHA-256 digests.
 
 use std::fmt;
+#[cfg(not(target_arch = "wasm32"))]
+use std::ops::Range;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
+
+use crate::json::Out;
 
 /// A SHA-256 digest; its text is 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +29,16 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of what `write` writes, and how many bytes that is.
+    pub(crate) fn of_written(write: impl FnOnce(&mut Hashing)) -> (Self, usize) {
+        let mut out = Hashing::new();
+        write(&mut out);
+        #[cfg(target_arch = "wasm32")]
+        return (Self::of(out.as_bytes()), out.len());
+        #[cfg(not(target_arch = "wasm32"))]
+        out.finish()
+    }
+
     /// The digest as 64 lower-case hex digits of ASCII.
     pub fn to_hex(self) -> [u8; 64] {
         let mut hex = [0; 64];
@@ -37,24 +51,128 @@ impl Digest {
     /// Reads 64 lower-case hex digits.
     pub(crate) fn from_hex(hex: &[u8]) -> Result<Self, NotADigest> {
         let hex: &[u8; 64] = hex.try_into().map_err(|_| NotADigest)?;
-        let mut bytes = [0; 32];
+        // First every digit alone, then every pair, each of which vectorises.
+        let mut values = [0; 64];
         let mut wrong = 0;
-        for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-            if let [high, low] = pair {
-                let (high, low) = (hex_value(*high), hex_value(*low));
-                wrong |= high | low;
-                *byte = high << 4 | (low & 15);
-            }
+        for (value, digit) in values.iter_mut().zip(hex) {
+            *value = hex_value(*digit);
+            wrong |= *value;
+        }
+        let mut bytes = [0; 32];
+        for (byte, [high, low]) in bytes.iter_mut().zip(values.as_chunks().0) {
+            *byte = high << 4 | (low & 15);
         }
         if wrong & 0xF0 == 0 { Ok(Self(bytes)) } else { Err(NotADigest) }
     }
 
     /// Appends the text.
     pub fn push_to(self, out: &mut String) {
+        self.write(out);
+    }
+
+    pub(crate) fn write(self, out: &mut impl Out) {
         // Hex digits are ASCII.
         out.push_str(std::str::from_utf8(&self.to_hex()).unwrap_or_default());
     }
 }
+
+/// Text on its way into a digest: it is never held as a whole.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) struct Hashing {
+    /// Many small parts are hashed at once.
+    buffer: [u8; Self::BUFFER],
+    filled: usize,
+    /// What has been hashed; nothing as long as all of the text is in the buffer.
+    sha: Option<Sha256>,
+    hashed: usize,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Hashing {
+    const BUFFER: usize = 512;
+
+    fn new() -> Self {
+        Self { buffer: [0; Self::BUFFER], filled: 0, sha: None, hashed: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        match self.buffer.get_mut(self.filled..end) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.filled = end;
+            }
+            None => self.push_beyond(bytes),
+        }
+    }
+
+    /// Appends what the buffer has no room for. Only full buffers are hashed, so that no block of SHA-256 is copied
+    /// once more to be put together.
+    #[inline(never)]
+    fn push_beyond(&mut self, mut bytes: &[u8]) {
+        loop {
+            let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
+            let (now, later) = bytes.split_at(room.len().min(bytes.len()));
+            room.get_mut(..now.len()).unwrap_or_default().copy_from_slice(now);
+            self.filled += now.len();
+            if later.is_empty() {
+                return;
+            }
+            self.sha.get_or_insert_default().update(self.buffer);
+            self.hashed += self.filled;
+            self.filled = 0;
+            bytes = later;
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self) -> (Digest, usize) {
+        let rest = self.buffer.get(..self.filled).unwrap_or_default();
+        let digest = match &mut self.sha {
+            None => Digest::of(rest),
+            Some(sha) => {
+                sha.update(rest);
+                Digest(sha.finalize_reset().into())
+            }
+        };
+        (digest, self.hashed + self.filled)
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Out for Hashing {
+    #[inline]
+    fn push_str(&mut self, text: &str) {
+        self.push(text.as_bytes());
+    }
+
+    #[inline]
+    fn push_ascii(&mut self, byte: u8) {
+        self.push(&[byte]);
+    }
+
+    #[inline]
+    fn push_part(&mut self, text: &str, part: Range<usize>) {
+        const COPIED: usize = 16;
+        let bytes = text.as_bytes();
+        // Most parts are short. A copy of fixed length costs less than one of just as much; what is too much is
+        // written over.
+        if part.len() <= COPIED
+            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut::<COPIED>)
+            && let Some(copied) = bytes.get(part.start..).and_then(<[u8]>::first_chunk)
+        {
+            *room = *copied;
+            self.filled += part.len();
+            return;
+        }
+        self.push(bytes.get(part).unwrap_or_default());
+    }
+}
+
+/// In the browser text is held as a whole: what writes it is compiled once then.
+#[cfg(target_arch = "wasm32")]
+pub(crate) type Hashing = String;
 
 /// Without a branch, so that the loops around it vectorise.
 const fn hex_digit(nibble: u8) -> u8 {
@@ -98,7 +216,39 @@ impl serde::Serialize for Digest {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn text_has_one_digest_in_whatever_parts_it_is_written(
+            text in "[a-z\u{e9}]{0,80}",
+            parts in prop::collection::vec((0..80_usize, 0..80_usize, 0..3_u8), 0..60),
+        ) {
+            let mut whole = String::new();
+            let mut parts_of = Vec::new();
+            for (start, length, way) in parts {
+                let start = text.floor_char_boundary(start);
+                let end = text.floor_char_boundary(start + length);
+                parts_of.push((start..end, way));
+                match way {
+                    0 => whole.push('x'),
+                    _ => whole.push_str(text.get(start..end).unwrap()),
+                }
+            }
+            let (digest, length) = Digest::of_written(|out| {
+                for (part, way) in parts_of {
+                    match way {
+                        0 => out.push_ascii(b'x'),
+                        1 => out.push_str(text.get(part).unwrap()),
+                        _ => out.push_part(&text, part),
+                    }
+                }
+            });
+            prop_assert_eq!((digest, length), (Digest::of(whole.as_bytes()), whole.len()));
+        }
+    }
 
     #[test]
     fn only_64_lower_case_hex_digits_are_a_digest() {

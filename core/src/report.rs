@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::json::{JsonCode, JsonError, Pointer};
 use crate::scope::Kind;
-use crate::snapshot::Snapshot;
+use crate::snapshot::ValidSnapshot;
 
 /// What is wrong, or worth a look, at one place of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,23 +176,23 @@ impl serde::Serialize for Issue {
 
 /// What validation says of a snapshot's text: every issue, and the snapshot where it is valid.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct Report<'a> {
     /// The kind it was validated as.
     pub kind: Kind,
     /// Every issue, warnings too.
     pub issues: Vec<Issue>,
     /// The snapshot, if no issue refuses it.
-    pub snapshot: Option<Snapshot>,
+    pub snapshot: Option<ValidSnapshot<'a>>,
 }
 
-impl Report {
+impl Report<'_> {
     /// Whether the text is a valid snapshot.
     pub const fn is_valid(&self) -> bool {
         self.snapshot.is_some()
     }
 }
 
-impl serde::Serialize for Report {
+impl serde::Serialize for Report<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
         let mut fields = serializer.serialize_struct("Report", if self.is_valid() { 6 } else { 3 })?;
@@ -200,7 +200,7 @@ impl serde::Serialize for Report {
         fields.serialize_field("kind", &self.kind)?;
         fields.serialize_field("issues", &self.issues)?;
         if let Some(snapshot) = &self.snapshot {
-            fields.serialize_field("canonical", snapshot.canonical())?;
+            fields.serialize_field("canonical", &snapshot.canonical())?;
             fields.serialize_field("digest", &snapshot.digest())?;
             fields.serialize_field("identity", &snapshot.identity())?;
         }

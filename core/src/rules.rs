@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::{Document, Irregular, Limits, Path, Source, Token, number_text};
 use crate::report::{DocumentKind, Issue, IssueCode};
-use crate::text::{is_control, is_invisible, is_white_space, trim, utf16_length, write_shown};
+use crate::text::{is_control, is_invisible, is_printable_ascii, is_white_space, trim, utf16_length, write_shown};
 
 /// A field as it was read: `None` where an issue was reported instead.
 pub(crate) type Read<T> = Result<Option<T>, Irregular>;
@@ -100,6 +100,17 @@ impl Rules {
         Ok(None)
     }
 
+    #[cold]
+    fn not_an_integer(&mut self, path: &Path<'_>, number: f64, largest: u32) {
+        let found = number_text(number).unwrap_or_default();
+        if number.fract() == 0.0 {
+            let message = format!("expected an integer from 1 to {largest}, found {found}");
+            self.issue(path, IssueCode::OutOfRange, message);
+        } else {
+            self.issue(path, IssueCode::WrongType, format!("expected an integer, found {found}"));
+        }
+    }
+
     /// Reports a member that the product does not know. Its value is not echoed: it may be a credential.
     #[cold]
     pub(crate) fn unknown<'a>(
@@ -164,6 +175,39 @@ impl<T> Slot<T> {
     }
 }
 
+impl<'a> Slot<Cow<'a, str>> {
+    /// Reads a name of a model, plugin or provider. It goes straight to its place: to hand it from call to call would
+    /// cost more than to check it.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(crate) fn fill_identifier(
+        &mut self,
+        source: &mut impl Source<'a>,
+        path: &Path<'_>,
+        rules: &mut Rules,
+    ) -> Result<(), Irregular> {
+        if matches!(self, Self::Read(_)) {
+            return source.skip();
+        }
+        match source.token()? {
+            Token::String(Cow::Borrowed(text)) => {
+                let text = if rules.form.trims { trim(text) } else { text };
+                *self = if check_identifier(text, path, rules, LONGEST_IDENTIFIER) {
+                    Self::Read(Some(Cow::Borrowed(text)))
+                } else {
+                    Self::Read(None)
+                };
+            }
+            Token::String(Cow::Owned(text)) => {
+                let text = if rules.form.trims { trim(&text).to_owned() } else { text };
+                let is_valid = check_identifier(&text, path, rules, LONGEST_IDENTIFIER);
+                *self = Self::Read(is_valid.then_some(Cow::Owned(text)));
+            }
+            other => *self = Self::Read(rules.wrong_type(source, path, "a string", &other)?),
+        }
+        Ok(())
+    }
+}
+
 /// Begins an object.
 #[inline]
 pub(crate) fn object<'a>(
@@ -177,7 +221,7 @@ pub(crate) fn object<'a>(
     }
 }
 
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(crate) fn string<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: &mut Rules) -> Read<Cow<'a, str>> {
     match source.token()? {
         Token::String(text) => Ok(Some(text)),
@@ -204,23 +248,11 @@ pub(crate) fn integer<'a>(
         Token::Number(number) => number,
         other => return rules.wrong_type(source, path, "an integer", &other),
     };
-    if number.fract() != 0.0 {
-        rules.issue(
-            path,
-            IssueCode::WrongType,
-            format!("expected an integer, found {}", number_text(number).unwrap_or_default()),
-        );
-        return Ok(None);
+    // INVARIANT: within 32 bits, so that the conversions are exact for an integral number.
+    if (1.0..=f64::from(largest)).contains(&number) && f64::from(number as u32) == number {
+        return Ok(Some((number as u32).into()));
     }
-    if (1.0..=f64::from(largest)).contains(&number) {
-        // INVARIANT: integral and within 32 bits, so the conversion is exact.
-        return Ok(Some(number as i64));
-    }
-    rules.issue(
-        path,
-        IssueCode::OutOfRange,
-        format!("expected an integer from 1 to {largest}, found {}", number_text(number).unwrap_or_default()),
-    );
+    rules.not_an_integer(path, number, largest);
     Ok(None)
 }
 
@@ -270,34 +302,13 @@ fn unknown_choice<'w>(words: impl Iterator<Item = &'w str>, text: &str) -> Strin
     message
 }
 
-/// A name of a model, plugin or provider.
-#[inline]
-pub(crate) fn identifier<'a>(
-    source: &mut impl Source<'a>,
-    path: &Path<'_>,
-    rules: &mut Rules,
-) -> Read<Cow<'a, str>> {
-    let Some(text) = string(source, path, rules)? else {
-        return Ok(None);
-    };
-    let text = if rules.form.trims { trimmed(text) } else { text };
-    Ok(check_identifier(&text, path, rules, LONGEST_IDENTIFIER).then_some(text))
-}
-
-fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(trim(text)),
-        Cow::Owned(text) => Cow::Owned(trim(&text).to_owned()),
-    }
-}
-
 /// The rules of an identifier; `longest` is in UTF-16 code units.
 #[inline]
 pub(crate) fn check_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
     let bytes = text.as_bytes();
-    let is_plain = bytes.iter().all(|byte| (0x20..0x7F).contains(byte))
-        && !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')));
-    (is_plain && bytes.len() <= longest) || check_unusual_identifier(text, path, rules, longest)
+    let is_trimmed = !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')));
+    (is_trimmed && bytes.len() <= longest && is_printable_ascii(bytes))
+        || check_unusual_identifier(text, path, rules, longest)
 }
 
 #[cold]

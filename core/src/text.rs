@@ -38,6 +38,23 @@ pub(crate) const fn is_invisible(character: char) -> bool {
     )
 }
 
+/// Whether all bytes are from U+0020 to U+007E, eight at once.
+#[inline]
+pub(crate) fn is_printable_ascii(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    // The high bit of a byte is set if it is above U+007E, or below U+0020; of bytes beside such a one it may be.
+    let unprintable = |eight: [u8; 8]| {
+        let word = u64::from_le_bytes(eight);
+        (word | word.wrapping_add(ONES) | word.wrapping_sub(ONES * 0x20)) & HIGH
+    };
+    let Some(last) = bytes.last_chunk::<8>() else {
+        return bytes.iter().all(|byte| (0x20..0x7F).contains(byte));
+    };
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().fold(unprintable(*last), |found, word| found | unprintable(*word)) == 0
+}
+
 /// Appends a character as messages show it: one that nobody sees, or that would do something to a terminal, is
 /// escaped.
 pub(crate) fn write_shown(out: &mut String, character: char) {
@@ -78,7 +95,25 @@ pub(crate) fn trim(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn printable_ascii_is_known_eight_bytes_at_once(bytes in prop::collection::vec(0x1E..=0x81_u8, 0..20)) {
+            prop_assert_eq!(is_printable_ascii(&bytes), bytes.iter().all(|byte| (0x20..0x7F).contains(byte)));
+        }
+
+        #[test]
+        fn one_byte_among_printable_ones_is_found(at in 0..20_usize, length in 0..20_usize, byte in any::<u8>()) {
+            let mut bytes = vec![b'a'; length];
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            prop_assert_eq!(is_printable_ascii(&bytes), at >= length || (0x20..0x7F).contains(&byte));
+        }
+    }
 
     #[test]
     fn what_nobody_sees_is_shown_as_an_escape() {

@@ -51,7 +51,7 @@ fn diff(from: &[u8], to: &[u8]) -> Value {
             }});
         }
     }
-    let (one, two) = (one.snapshot.unwrap(), two.snapshot.unwrap());
+    let (one, two) = (one.snapshot.unwrap().into_owned(), two.snapshot.unwrap().into_owned());
     let diff = ProfileDiff::between(&one, &two);
     let changes = diff.changes.iter().map(|change| {
         let mut document = json!({ "path": change.pointer.as_str() });
@@ -81,7 +81,7 @@ fn material(derived: Result<String, Vec<Issue>>, text: &[u8]) -> Value {
 }
 
 /// The form of the command line tool, each issue with its place.
-fn report(report: &Report, text: &[u8]) -> Value {
+fn report(report: &Report<'_>, text: &[u8]) -> Value {
     let mut document = serde_json::to_value(report).unwrap();
     document["issues"] = issues(&report.issues, text);
     document

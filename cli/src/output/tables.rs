@@ -203,7 +203,7 @@ fn brief(json: &str) -> String {
 }
 
 /// What validation says.
-pub(crate) fn report(report: &Report) -> String {
+pub(crate) fn report(report: &Report<'_>) -> String {
     let mut parts = Vec::new();
     match &report.snapshot {
         Some(snapshot) => {

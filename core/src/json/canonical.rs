@@ -1,8 +1,33 @@
 //! Writing canonical text (RFC 8785 section 3.2).
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::lexer::plain_length;
+
+/// What canonical text is written to: a string, or a digest that never holds all of it.
+pub(crate) trait Out {
+    fn push_str(&mut self, text: &str);
+    /// Appends a character of ASCII.
+    fn push_ascii(&mut self, byte: u8);
+    /// Appends a part of a text.
+    #[inline]
+    fn push_part(&mut self, text: &str, part: Range<usize>) {
+        self.push_str(text.get(part).unwrap_or_default());
+    }
+}
+
+impl Out for String {
+    #[inline]
+    fn push_str(&mut self, text: &str) {
+        Self::push_str(self, text);
+    }
+
+    #[inline]
+    fn push_ascii(&mut self, byte: u8) {
+        self.push(char::from(byte));
+    }
+}
 
 /// The order of two keys in canonical text: by UTF-16 code units (RFC 8785 section 3.2.3).
 ///
@@ -39,24 +64,38 @@ const fn utf16_rank(byte: u8) -> u16 {
 /// space_profiles_core::json::write_string(&mut text, "a\n\u{e9}");
 /// assert_eq!(text, "\"a\\n\u{e9}\"");
 /// ```
-#[cfg_attr(not(target_arch = "wasm32"), inline)]
 pub fn write_string(out: &mut String, value: &str) {
-    out.push('"');
+    put_string(out, value);
+}
+
+/// Appends a string with its quotes and the least escapes.
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
+pub(crate) fn put_string(out: &mut impl Out, value: &str) {
+    out.push_ascii(b'"');
+    put_characters(out, value);
+    out.push_ascii(b'"');
+}
+
+/// Appends what stands between the quotes.
+#[cfg_attr(not(target_arch = "wasm32"), inline)]
+pub(crate) fn put_characters(out: &mut impl Out, value: &str) {
     let mut rest = value;
     loop {
         let length = plain_length(rest.as_bytes());
+        if length == rest.len() {
+            return out.push_str(rest);
+        }
         // What ends a plain part is ASCII, so both parts are text.
         let (plain, special) = rest.split_at_checked(length).unwrap_or((rest, ""));
         out.push_str(plain);
-        let Some(byte) = special.as_bytes().first() else { break };
-        write_escape(out, *byte);
+        let Some(byte) = special.as_bytes().first() else { return };
+        put_escape(out, *byte);
         rest = special.get(1..).unwrap_or_default();
     }
-    out.push('"');
 }
 
 #[cold]
-fn write_escape(out: &mut String, byte: u8) {
+fn put_escape(out: &mut impl Out, byte: u8) {
     match byte {
         b'"' => out.push_str("\\\""),
         b'\\' => out.push_str("\\\\"),
@@ -68,14 +107,19 @@ fn write_escape(out: &mut String, byte: u8) {
         control => {
             out.push_str("\\u00");
             for digit in [control >> 4, control & 15] {
-                out.extend(char::from_digit(u32::from(digit), 16));
+                out.push_ascii(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 });
             }
         }
     }
 }
 
 /// Appends an integer's ECMAScript text, for integers that a double holds exactly.
-pub fn write_integer(out: &mut String, mut value: u64) {
+pub fn write_integer(out: &mut String, value: u64) {
+    put_integer(out, value);
+}
+
+/// Appends an integer's ECMAScript text.
+pub(crate) fn put_integer(out: &mut impl Out, mut value: u64) {
     let mut digits = [0_u8; 20];
     let mut length = 0;
     for place in digits.iter_mut().rev() {
@@ -92,15 +136,15 @@ pub fn write_integer(out: &mut String, mut value: u64) {
 
 /// Appends a number's ECMAScript text. Numbers that were parsed are finite.
 #[inline]
-pub(crate) fn write_number(out: &mut String, number: f64) {
+pub(crate) fn put_number(out: &mut impl Out, number: f64) {
     // INVARIANT: below 2^53, so the conversions are exact. Minus zero is zero.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let magnitude = number.abs();
     if magnitude < EXACT && magnitude as u64 as f64 == magnitude {
         if number < 0.0 {
-            out.push('-');
+            out.push_ascii(b'-');
         }
-        return write_integer(out, magnitude as u64);
+        return put_integer(out, magnitude as u64);
     }
     out.push_str(ryu_js::Buffer::new().format_finite(number));
 }

@@ -5,12 +5,14 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::Limits;
-use super::canonical::{utf16_order, write_number, write_string};
+use super::canonical::{Out, put_number, put_string, utf16_order};
 use super::error::{Fault, JsonCode, JsonError};
 use super::lexer::{Lexer, Start};
+use super::number::Literal;
 use super::pointer::Pointer;
 use super::reader::{Irregular, Source, Token};
 use super::sorting::sort;
+use crate::digest::Digest;
 
 /// A hostile text can hold a fault in every few bytes; a report of the first hundred says enough.
 const REPORTED_FAULTS: usize = 100;
@@ -20,43 +22,110 @@ const REPORTED_PLACES: usize = 64 << 10;
 
 /// A parsed JSON text. Every object's members are in canonical order.
 ///
-/// The children of a container lie side by side in one vector, so that a tree costs a handful of allocations
-/// however many values it has, and neither parsing, writing nor dropping recurses.
+/// The children of a container lie side by side in one vector and name places of the text, so that a tree costs a
+/// handful of allocations however many values it has, and neither parsing, writing nor dropping recurses.
 #[derive(Debug)]
 pub struct Document<'a> {
-    entries: Vec<Entry<'a>>,
-    root: Node<'a>,
+    text: &'a str,
+    /// What the strings with escapes say, one behind the other.
+    decoded: String,
+    entries: Vec<Entry>,
+    root: Node,
 }
 
 /// A member of an object, or an element of an array (which has no key).
-#[derive(Debug)]
-pub(crate) struct Entry<'a> {
-    pub(crate) key: Cow<'a, str>,
-    pub(crate) node: Node<'a>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    /// The first eight bytes of the key, by which most keys are told apart.
+    rank: u64,
+    key: Span,
+    pub(crate) node: Node,
 }
 
-#[derive(Debug)]
-pub(crate) enum Node<'a> {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Node {
     Null,
     Bool(bool),
     Number(f64),
-    String(Cow<'a, str>),
-    Array(Range<usize>),
-    Object(Range<usize>),
+    /// A number whose canonical text is the one that the text has.
+    Literal(Span),
+    String(Span),
+    Array(Children),
+    Object(Children),
     /// A token that was refused; only in a document that comes with faults.
     Refused,
 }
+
+/// Where a string is: in the text as it is, or decoded. One word, as all parts of an entry are, so that entries are
+/// copied word by word.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span(u64);
+
+impl Span {
+    /// Of an element of an array, which has no key.
+    const NONE: Self = Self(0);
+    const DECODED: u64 = 1 << 63;
+
+    #[inline]
+    const fn of_text(start: usize, length: usize) -> Self {
+        Self((start as u64) << 32 | length as u64)
+    }
+
+    const fn of_decoded(start: usize, length: usize) -> Self {
+        Self(Self::DECODED | (start as u64) << 32 | length as u64)
+    }
+
+    #[inline]
+    const fn is_decoded(self) -> bool {
+        self.0 & Self::DECODED != 0
+    }
+
+    #[inline]
+    const fn range(self) -> Range<usize> {
+        let start = ((self.0 & !Self::DECODED) >> 32) as usize;
+        start..start + self.0 as u32 as usize
+    }
+}
+
+/// Where the children of a container are among the entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Children(u64);
+
+impl Children {
+    const fn new(range: Range<usize>) -> Self {
+        Self((range.start as u64) << 32 | range.end as u64)
+    }
+
+    const fn range(self) -> Range<usize> {
+        (self.0 >> 32) as usize..self.0 as u32 as usize
+    }
+}
+
+/// Places are kept in 31 bits. A text has fewer values than bytes, and what is decoded is shorter than it is written.
+const LONGEST_TEXT: usize = (1 << 31) - 1;
 
 /// An order of keys other than RFC 8785's.
 type KeyComparison<'o> = &'o dyn Fn(&str, &str) -> Ordering;
 
 /// A container whose end has not been read yet.
-struct Open<'a> {
+#[derive(Debug, Clone, Copy)]
+struct Open {
     is_object: bool,
     /// Where its children begin among the pending entries.
     first: usize,
     /// Its own key in the container around it.
-    key: Cow<'a, str>,
+    key: Key,
+}
+
+/// A key and its rank.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    rank: u64,
+    span: Span,
+}
+
+impl Key {
+    const NONE: Self = Self { rank: 0, span: Span::NONE };
 }
 
 impl<'a> Document<'a> {
@@ -86,10 +155,13 @@ impl<'a> Document<'a> {
             Err(error) => return (None, vec![error]),
         };
         let mut parser = Parser {
+            text,
             lexer: Lexer::new(text),
             limits,
             open: Vec::new(),
+            key: Key::NONE,
             pending: Vec::new(),
+            decoded: String::new(),
             entries: Vec::new(),
             faults: Vec::new(),
             most_faults,
@@ -97,7 +169,9 @@ impl<'a> Document<'a> {
             is_full: false,
         };
         match parser.value() {
-            Ok(root) => (Some(Self { entries: parser.entries, root }), parser.faults),
+            Ok(root) => {
+                (Some(Self { text, decoded: parser.decoded, entries: parser.entries, root }), parser.faults)
+            }
             Err(fault) => {
                 parser.report(fault);
                 (None, parser.faults)
@@ -105,22 +179,31 @@ impl<'a> Document<'a> {
         }
     }
 
-    pub(crate) const fn root(&self) -> &Node<'a> {
+    pub(crate) const fn root(&self) -> &Node {
         &self.root
     }
 
     /// The children of a container; members in canonical order.
-    pub(crate) fn children(&self, range: &Range<usize>) -> &[Entry<'a>] {
-        self.entries.get(range.clone()).unwrap_or_default()
+    pub(crate) fn children(&self, children: Children) -> &[Entry] {
+        self.entries.get(children.range()).unwrap_or_default()
+    }
+
+    /// The key of a member.
+    pub(crate) fn key(&self, entry: &Entry) -> &str {
+        self.string(entry.key)
+    }
+
+    fn string(&self, span: Span) -> &str {
+        string(self.text, &self.decoded, span)
     }
 
     /// The member `name` of an object, if `node` is one and has it.
-    pub(crate) fn member(&self, node: &Node<'a>, name: &str) -> Option<&Node<'a>> {
-        let Node::Object(range) = node else {
+    pub(crate) fn member(&self, node: &Node, name: &str) -> Option<&Node> {
+        let Node::Object(children) = node else {
             return None;
         };
-        let members = self.children(range);
-        let found = members.binary_search_by(|entry| utf16_order(&entry.key, name)).ok()?;
+        let members = self.children(*children);
+        let found = members.binary_search_by(|entry| utf16_order(self.key(entry), name)).ok()?;
         members.get(found).map(|entry| &entry.node)
     }
 
@@ -128,11 +211,11 @@ impl<'a> Document<'a> {
     pub(crate) fn neighbouring_keys(&self) -> impl Iterator<Item = (&str, &str)> {
         let nodes = std::iter::once(&self.root).chain(self.entries.iter().map(|entry| &entry.node));
         let objects = nodes.filter_map(|node| match node {
-            Node::Object(range) => Some(self.children(range)),
+            Node::Object(children) => Some(self.children(*children)),
             _ => None,
         });
         objects.flat_map(|members| {
-            members.iter().zip(members.iter().skip(1)).map(|(one, next)| (one.key.as_ref(), next.key.as_ref()))
+            members.iter().zip(members.iter().skip(1)).map(|(one, next)| (self.key(one), self.key(next)))
         })
     }
 
@@ -143,84 +226,129 @@ impl<'a> Document<'a> {
 
     /// The RFC 8785 canonical text.
     pub fn canonical(&self) -> String {
-        self.write(&self.root, None)
+        let mut out = String::with_capacity(self.text.len());
+        self.write(&self.root, None, &mut out);
+        out
     }
 
     /// The canonical text of a part.
-    pub(crate) fn canonical_of(&self, node: &Node<'a>) -> String {
-        self.write(node, None)
+    pub(crate) fn canonical_of(&self, node: &Node) -> String {
+        let mut out = String::new();
+        self.write(node, None, &mut out);
+        out
+    }
+
+    /// The digest of the canonical text, and the length of that text in bytes.
+    pub(crate) fn digest(&self) -> (Digest, usize) {
+        Digest::of_written(|out| self.write(&self.root, None, out))
     }
 
     /// The text with the members of every object in another order than RFC 8785's; members that compare equal
     /// stay in canonical order.
     #[cfg(feature = "legacy-key-order")]
     pub(crate) fn text_ordered_by(&self, order: KeyComparison<'_>) -> String {
-        self.write(&self.root, Some(order))
+        let mut out = String::with_capacity(self.text.len());
+        self.write(&self.root, Some(order), &mut out);
+        out
     }
 
-    fn write(&self, node: &Node<'a>, order: Option<KeyComparison<'_>>) -> String {
-        // A part may be small however large the document is.
-        let capacity = if std::ptr::eq(node, &self.root) { 64 + self.entries.len() * 16 } else { 0 };
-        let mut out = String::with_capacity(capacity);
-        let mut open: Vec<Writing<'_, 'a>> = Vec::new();
-        let mut next = Some(node);
+    fn write(&self, node: &Node, order: Option<KeyComparison<'_>>, out: &mut impl Out) {
+        let mut outer: Vec<Writing<'_>> = Vec::new();
+        let Some(mut innermost) = self.begin(node, order, out) else { return };
         loop {
-            match next.take() {
-                Some(Node::Array(range)) => {
-                    out.push('[');
-                    open.push(Writing::new(self.children(range), false, order));
+            if let Some(entry) = innermost.next() {
+                if innermost.written > 1 {
+                    out.push_ascii(b',');
                 }
-                Some(Node::Object(range)) => {
-                    out.push('{');
-                    open.push(Writing::new(self.children(range), true, order));
+                if innermost.is_object {
+                    self.write_string(entry.key, out);
+                    out.push_ascii(b':');
                 }
-                Some(scalar) => write_scalar(&mut out, scalar),
-                None => {}
+                if let Some(begun) = self.begin(&entry.node, order, out) {
+                    outer.push(std::mem::replace(&mut innermost, begun));
+                }
+                continue;
             }
-            let Some(container) = open.last_mut() else {
-                return out;
-            };
-            match container.next() {
-                Some(entry) => {
-                    if container.written > 1 {
-                        out.push(',');
-                    }
-                    if container.is_object {
-                        write_string(&mut out, &entry.key);
-                        out.push(':');
-                    }
-                    next = Some(&entry.node);
-                }
-                None => {
-                    out.push(if container.is_object { '}' } else { ']' });
-                    open.pop();
-                }
+            out.push_ascii(if innermost.is_object { b'}' } else { b']' });
+            match outer.pop() {
+                Some(container) => innermost = container,
+                None => return,
             }
         }
     }
+
+    /// Writes a scalar, or the beginning of a container.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    fn begin<'d>(
+        &'d self,
+        node: &Node,
+        order: Option<KeyComparison<'_>>,
+        out: &mut impl Out,
+    ) -> Option<Writing<'d>> {
+        let (children, is_object) = match *node {
+            Node::Array(children) => (children, false),
+            Node::Object(children) => (children, true),
+            Node::String(span) => {
+                self.write_string(span, out);
+                return None;
+            }
+            Node::Literal(span) => {
+                out.push_part(self.text, span.range());
+                return None;
+            }
+            Node::Number(number) => {
+                put_number(out, number);
+                return None;
+            }
+            Node::Bool(value) => {
+                out.push_str(if value { "true" } else { "false" });
+                return None;
+            }
+            Node::Null | Node::Refused => {
+                out.push_str("null");
+                return None;
+            }
+        };
+        out.push_ascii(if is_object { b'{' } else { b'[' });
+        let children = self.children(children);
+        let reordered = order.filter(|_| is_object).map(|order| {
+            let key = |at: &usize| children.get(*at).map_or("", |entry| self.key(entry));
+            let mut positions: Vec<usize> = (0..children.len()).collect();
+            positions.sort_by(|left, right| order(key(left), key(right)));
+            positions
+        });
+        Some(Writing { children, reordered, is_object, written: 0 })
+    }
+
+    /// A string that the text holds as it is, is canonical with the quotes around it.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    fn write_string(&self, span: Span, out: &mut impl Out) {
+        if span.is_decoded() {
+            return put_string(out, self.string(span));
+        }
+        let Range { start, end } = span.range();
+        out.push_part(self.text, start.saturating_sub(1)..end + 1);
+    }
+}
+
+#[inline]
+fn string<'t>(text: &'t str, decoded: &'t str, span: Span) -> &'t str {
+    let from = if span.is_decoded() { decoded } else { text };
+    from.get(span.range()).unwrap_or_default()
 }
 
 /// A container of which some children have been written.
-struct Writing<'d, 'a> {
-    children: &'d [Entry<'a>],
+struct Writing<'d> {
+    children: &'d [Entry],
     /// Positions in another order, where one was asked for.
     reordered: Option<Vec<usize>>,
     is_object: bool,
     written: usize,
 }
 
-impl<'d, 'a> Writing<'d, 'a> {
-    fn new(children: &'d [Entry<'a>], is_object: bool, order: Option<KeyComparison<'_>>) -> Self {
-        let reordered = order.filter(|_| is_object).map(|order| {
-            let key = |at: &usize| children.get(*at).map_or("", |entry| entry.key.as_ref());
-            let mut positions: Vec<usize> = (0..children.len()).collect();
-            positions.sort_by(|left, right| order(key(left), key(right)));
-            positions
-        });
-        Self { children, reordered, is_object, written: 0 }
-    }
-
-    fn next(&mut self) -> Option<&'d Entry<'a>> {
+impl<'d> Writing<'d> {
+    #[inline]
+    fn next(&mut self) -> Option<&'d Entry> {
         let position = match &self.reordered {
             None => self.written,
             Some(positions) => *positions.get(self.written)?,
@@ -230,20 +358,11 @@ impl<'d, 'a> Writing<'d, 'a> {
     }
 }
 
-fn write_scalar(out: &mut String, node: &Node<'_>) {
-    match node {
-        Node::Bool(true) => out.push_str("true"),
-        Node::Bool(false) => out.push_str("false"),
-        Node::Number(number) => write_number(out, *number),
-        Node::String(value) => write_string(out, value),
-        Node::Null | Node::Refused | Node::Array(_) | Node::Object(_) => out.push_str("null"),
-    }
-}
-
 /// Size, encoding and byte order mark: what is checked before the first token.
 pub(super) fn checked_text(text: &[u8], limits: Limits) -> Result<&str, JsonError> {
-    if text.len() > limits.bytes {
-        return Err(JsonError::too_large(text.len(), limits.bytes));
+    let most = limits.bytes.min(LONGEST_TEXT);
+    if text.len() > most {
+        return Err(JsonError::too_large(text.len(), most));
     }
     if text.starts_with("\u{FEFF}".as_bytes()) {
         return Err(Fault::new(
@@ -264,11 +383,15 @@ pub(super) fn checked_text(text: &[u8], limits: Limits) -> Result<&str, JsonErro
 }
 
 struct Parser<'a> {
+    text: &'a str,
     lexer: Lexer<'a>,
     limits: Limits,
-    open: Vec<Open<'a>>,
-    pending: Vec<Entry<'a>>,
-    entries: Vec<Entry<'a>>,
+    open: Vec<Open>,
+    /// The key of the value that comes next.
+    key: Key,
+    pending: Vec<Entry>,
+    decoded: String,
+    entries: Vec<Entry>,
     faults: Vec<JsonError>,
     most_faults: usize,
     /// The bytes of the places of the faults so far.
@@ -277,14 +400,11 @@ struct Parser<'a> {
     is_full: bool,
 }
 
-impl<'a> Parser<'a> {
-    fn value(&mut self) -> Result<Node<'a>, Fault> {
-        let mut key = Cow::Borrowed("");
+impl Parser<'_> {
+    fn value(&mut self) -> Result<Node, Fault> {
         loop {
-            if let Some(scalar) = self.open_or_scalar(&mut key)? {
-                self.pending.push(Entry { key: std::mem::take(&mut key), node: scalar });
-            } else if !self.closes_at_once() {
-                key = self.key()?;
+            if !self.scalar_or_open()? && !self.closes_at_once() {
+                self.key()?;
                 continue;
             }
             // A value is complete: close what ends here, and go on with the next member or element.
@@ -302,32 +422,58 @@ impl<'a> Parser<'a> {
                 }
                 self.close()?;
             }
-            key = self.key()?;
+            self.key()?;
         }
     }
 
-    /// Reads a scalar, or opens a container (`None`).
-    fn open_or_scalar(&mut self, key: &mut Cow<'a, str>) -> Result<Option<Node<'a>>, Fault> {
+    /// Reads a scalar, or else (false) opens a container.
+    #[inline]
+    fn scalar_or_open(&mut self) -> Result<bool, Fault> {
         let read = match self.lexer.start()? {
-            Start::Object => return self.open(true, key),
-            Start::Array => return self.open(false, key),
-            Start::String => self.lexer.string().map(Node::String),
-            Start::Number => self.lexer.number().map(Node::Number),
-            Start::True => self.lexer.literal("true").map(|()| Node::Bool(true)),
-            Start::False => self.lexer.literal("false").map(|()| Node::Bool(false)),
-            Start::Null => self.lexer.literal("null").map(|()| Node::Null),
+            Start::Object => return self.open(true),
+            Start::Array => return self.open(false),
+            Start::String => self.string().map(|span| self.push(Node::String(span))),
+            Start::Number => self.number(),
+            Start::True => self.lexer.literal("true").map(|()| self.push(Node::Bool(true))),
+            Start::False => self.lexer.literal("false").map(|()| self.push(Node::Bool(false))),
+            Start::Null => self.lexer.literal("null").map(|()| self.push(Node::Null)),
         };
-        match read {
-            Ok(node) => Ok(Some(node)),
-            Err(fault) => {
-                let pointer = self.pointer(key);
-                self.go_on_after(fault, pointer)?;
-                Ok(Some(Node::Refused))
-            }
+        if let Err(fault) = read {
+            let pointer = self.pointer(string(self.text, &self.decoded, self.key.span));
+            self.go_on_after(fault, pointer)?;
+            self.push(Node::Refused);
         }
+        Ok(true)
     }
 
-    fn open(&mut self, is_object: bool, key: &mut Cow<'a, str>) -> Result<Option<Node<'a>>, Fault> {
+    #[inline]
+    fn push(&mut self, node: Node) {
+        self.pending.push(Entry { rank: self.key.rank, key: self.key.span, node });
+    }
+
+    #[inline]
+    fn string(&mut self) -> Result<Span, Fault> {
+        if let Some(plain) = self.lexer.plain_string() {
+            return Ok(Span::of_text(self.lexer.offset() - 1 - plain.len(), plain.len()));
+        }
+        let start = self.decoded.len();
+        self.lexer.escaped_string(&mut self.decoded)?;
+        Ok(Span::of_decoded(start, self.decoded.len() - start))
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<(), Fault> {
+        let literal = self.lexer.number()?;
+        if literal.is_canonical() {
+            self.push(Node::Literal(Span::of_text(literal.offset, literal.text.len())));
+        } else {
+            let number = literal.value()?;
+            self.push(Node::Number(number));
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, is_object: bool) -> Result<bool, Fault> {
         if self.open.len() >= self.limits.depth {
             return Err(Fault::new(
                 JsonCode::TooDeep,
@@ -336,8 +482,8 @@ impl<'a> Parser<'a> {
             ));
         }
         self.lexer.bump();
-        self.open.push(Open { is_object, first: self.pending.len(), key: std::mem::take(key) });
-        Ok(None)
+        self.open.push(Open { is_object, first: self.pending.len(), key: self.key });
+        Ok(false)
     }
 
     /// Whether the container that was just opened is empty; it is closed then.
@@ -350,51 +496,64 @@ impl<'a> Parser<'a> {
     }
 
     /// The key before the next member; nothing before an element.
-    fn key(&mut self) -> Result<Cow<'a, str>, Fault> {
+    #[inline]
+    fn key(&mut self) -> Result<(), Fault> {
         if !self.open.last().is_some_and(|open| open.is_object) {
-            return Ok(Cow::Borrowed(""));
+            self.key = Key::NONE;
+            return Ok(());
         }
         if self.lexer.peek() != Some(b'"') {
             return Err(self.lexer.expected("a key in double quotes"));
         }
-        let key = match self.lexer.string() {
-            Ok(key) => key,
+        let span = match self.string() {
+            Ok(span) => span,
             Err(fault) => {
                 let pointer = self.pointer("\u{FFFD}");
                 self.go_on_after(fault, pointer)?;
-                Cow::Borrowed("\u{FFFD}")
+                let start = self.decoded.len();
+                self.decoded.push(char::REPLACEMENT_CHARACTER);
+                Span::of_decoded(start, self.decoded.len() - start)
             }
         };
-        if self.lexer.eat(b':') { Ok(key) } else { Err(self.lexer.expected("`:`")) }
+        self.key = Key { rank: rank(self.text, &self.decoded, span), span };
+        if self.lexer.eat(b':') { Ok(()) } else { Err(self.lexer.expected("`:`")) }
     }
 
     /// Sorts the children of the innermost container and moves them to their place.
     fn close(&mut self) -> Result<(), Fault> {
-        let Some(container) = self.open.last() else {
+        let Some(Open { is_object, first, key }) = self.open.last().copied() else {
             return Ok(());
         };
-        let (first, is_object) = (container.first, container.is_object);
         let children = self.pending.get_mut(first..).unwrap_or_default();
-        if is_object && !children.is_sorted_by(|a, b| utf16_order(&a.key, &b.key).is_lt()) {
-            sort(children);
-            self.refuse_repeated_keys(first)?;
+        if is_object {
+            let (text, decoded) = (self.text, self.decoded.as_str());
+            let order = |one: &Entry, other: &Entry| key_order(text, decoded, one, other);
+            if !children.is_sorted_by(|one, other| order(one, other).is_lt()) {
+                sort(children, order);
+                if !children.is_sorted_by(|one, other| order(one, other).is_lt()) {
+                    self.refuse_repeated_keys(first)?;
+                }
+            }
         }
         let start = self.entries.len();
-        self.entries.extend(self.pending.drain(first..));
-        let range = start..self.entries.len();
-        let node = if is_object { Node::Object(range) } else { Node::Array(range) };
-        let key = self.open.pop().map(|container| container.key).unwrap_or_default();
-        self.pending.push(Entry { key, node });
+        self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
+        self.pending.truncate(first);
+        self.open.pop();
+        let children = Children::new(start..self.entries.len());
+        self.key = key;
+        self.push(if is_object { Node::Object(children) } else { Node::Array(children) });
         Ok(())
     }
 
+    #[cold]
     fn refuse_repeated_keys(&mut self, first: usize) -> Result<(), Fault> {
         let members = self.pending.get(first..).unwrap_or_default();
-        let repeated: Vec<Cow<'a, str>> = members
+        let key = |entry: &Entry| string(self.text, &self.decoded, entry.key);
+        let repeated: Vec<String> = members
             .iter()
             .zip(members.iter().skip(1))
-            .filter(|(one, next)| one.key == next.key)
-            .map(|(_, next)| next.key.clone())
+            .filter(|(one, next)| one.rank == next.rank && key(one) == key(next))
+            .map(|(_, next)| key(next).to_owned())
             .take(REPORTED_FAULTS)
             .collect();
         for key in repeated {
@@ -430,7 +589,7 @@ impl<'a> Parser<'a> {
         let mut pointer = Pointer::root();
         for (outer, inner) in self.open.iter().zip(self.open.iter().skip(1)) {
             if outer.is_object {
-                pointer.push(&inner.key);
+                pointer.push(string(self.text, &self.decoded, inner.key.span));
             } else {
                 pointer.push(&(inner.first - outer.first).to_string());
             }
@@ -449,19 +608,44 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// The first eight bytes of a key as one number. No key has U+0000, so shorter ones come before longer ones.
+#[inline]
+fn rank(text: &str, decoded: &str, key: Span) -> u64 {
+    let (from, range) = (if key.is_decoded() { decoded } else { text }, key.range());
+    // What follows the key is read with it and cut off, where there is as much.
+    if let Some(eight) = from.as_bytes().get(range.start..).and_then(<[u8]>::first_chunk) {
+        let beyond = u64::MAX.checked_shr(8 * range.len() as u32).unwrap_or(0);
+        return u64::from_be_bytes(*eight) & !beyond;
+    }
+    let bytes = from.as_bytes().get(range).unwrap_or_default();
+    let rank = bytes.iter().take(8).fold(0, |rank, byte| rank << 8 | u64::from(*byte));
+    rank.checked_shl(8 * 8_u32.saturating_sub(bytes.len() as u32)).unwrap_or(0)
+}
+
+/// [`utf16_order`] of two keys.
+#[inline]
+fn key_order(text: &str, decoded: &str, one: &Entry, other: &Entry) -> Ordering {
+    const BEYOND_ASCII: u64 = (u64::MAX / 255) << 7;
+    // The order of ASCII is the order of its bytes.
+    if one.rank != other.rank && (one.rank | other.rank) & BEYOND_ASCII == 0 {
+        return one.rank.cmp(&other.rank);
+    }
+    utf16_order(string(text, decoded, one.key), string(text, decoded, other.key))
+}
+
 /// A document read as the rules read a text.
 pub(crate) struct DocumentSource<'d, 'a> {
     document: &'d Document<'a>,
-    next: Option<&'d Node<'a>>,
-    open: Vec<std::slice::Iter<'d, Entry<'a>>>,
+    next: Option<&'d Node>,
+    open: Vec<std::slice::Iter<'d, Entry>>,
 }
 
 impl<'d, 'a> DocumentSource<'d, 'a> {
-    pub(crate) fn new(document: &'d Document<'a>, node: &'d Node<'a>) -> Self {
+    pub(crate) fn new(document: &'d Document<'a>, node: &'d Node) -> Self {
         Self { document, next: Some(node), open: Vec::new() }
     }
 
-    fn advance(&mut self) -> Option<&'d Entry<'a>> {
+    fn advance(&mut self) -> Option<&'d Entry> {
         let entry = self.open.last_mut()?.next();
         match entry {
             Some(entry) => self.next = Some(&entry.node),
@@ -471,27 +655,28 @@ impl<'d, 'a> DocumentSource<'d, 'a> {
     }
 }
 
-impl<'d, 'a> Source<'d> for DocumentSource<'d, 'a> {
+impl<'d> Source<'d> for DocumentSource<'d, '_> {
     fn token(&mut self) -> Result<Token<'d>, Irregular> {
-        Ok(match self.next.take() {
+        Ok(match self.next.take().copied() {
             None | Some(Node::Null) => Token::Null,
-            Some(Node::Bool(value)) => Token::Bool(*value),
-            Some(Node::Number(value)) => Token::Number(*value),
-            Some(Node::String(value)) => Token::String(Cow::Borrowed(value.as_ref())),
+            Some(Node::Bool(value)) => Token::Bool(value),
+            Some(Node::Number(value)) => Token::Number(value),
+            Some(Node::Literal(span)) => Token::Number(Literal::canonical_value(self.document.string(span))),
+            Some(Node::String(span)) => Token::String(Cow::Borrowed(self.document.string(span))),
             Some(Node::Refused) => Token::Refused,
-            Some(Node::Array(range)) => {
-                self.open.push(self.document.children(range).iter());
+            Some(Node::Array(children)) => {
+                self.open.push(self.document.children(children).iter());
                 Token::Array
             }
-            Some(Node::Object(range)) => {
-                self.open.push(self.document.children(range).iter());
+            Some(Node::Object(children)) => {
+                self.open.push(self.document.children(children).iter());
                 Token::Object
             }
         })
     }
 
     fn member(&mut self) -> Result<Option<Cow<'d, str>>, Irregular> {
-        Ok(self.advance().map(|entry| Cow::Borrowed(entry.key.as_ref())))
+        Ok(self.advance().map(|entry| Cow::Borrowed(self.document.key(entry))))
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {

@@ -98,23 +98,26 @@ impl JsonError {
     }
 }
 
-/// A fault as the lexer meets it, before anybody knows in which value it lies.
+/// A fault as the lexer meets it, before anybody knows in which value it lies. It is small, since every token is read
+/// beside one that might be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) code: JsonCode,
-    pub(crate) offset: usize,
-    pub(crate) message: String,
-}
+pub(crate) struct Fault(Box<JsonError>);
 
 impl Fault {
+    #[cold]
     pub(crate) fn new(code: JsonCode, offset: usize, message: impl Into<String>) -> Self {
-        Self { code, offset, message: message.into() }
+        Self(Box::new(JsonError { code, pointer: Pointer::root(), offset, message: message.into() }))
+    }
+
+    pub(crate) fn with_code(mut self, code: JsonCode) -> Self {
+        self.0.code = code;
+        self
     }
 
     /// The token was read to its end, so the rest of the text can still be looked at.
-    pub(crate) const fn is_recoverable(&self) -> bool {
+    pub(crate) fn is_recoverable(&self) -> bool {
         matches!(
-            self.code,
+            self.0.code,
             JsonCode::LoneSurrogate
                 | JsonCode::NulCharacter
                 | JsonCode::NumberOutOfRange
@@ -124,6 +127,6 @@ impl Fault {
     }
 
     pub(crate) fn at(self, pointer: Pointer) -> JsonError {
-        JsonError { code: self.code, pointer, offset: self.offset, message: self.message }
+        JsonError { pointer, ..*self.0 }
     }
 }

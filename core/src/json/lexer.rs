@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::{Fault, JsonCode};
-use super::number;
+use super::number::{Form, Literal};
 use crate::rules::excerpt;
 
 pub(super) struct Lexer<'a> {
@@ -85,8 +85,8 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// A number; its first byte comes next. A literal that no double can hold is consumed all the same.
-    pub(super) fn number(&mut self) -> Result<f64, Fault> {
+    /// A number as the text has it; its first byte comes next.
+    pub(super) fn number(&mut self) -> Result<Literal<'a>, Fault> {
         let start = self.at;
         if self.byte(self.at) == Some(b'-') {
             self.at += 1;
@@ -99,10 +99,11 @@ impl<'a> Lexer<'a> {
         if matches!(self.byte(self.at), Some(b'0'..=b'9')) {
             return Err(self.expected("a number without leading zeros"));
         }
-        let integer_end = self.at;
+        let mut form = Form::Integer;
         if self.byte(self.at) == Some(b'.') {
             self.at += 1;
             self.some_digits("a digit after the decimal point")?;
+            form = Form::Fraction;
         }
         if matches!(self.byte(self.at), Some(b'e' | b'E')) {
             self.at += 1;
@@ -110,9 +111,9 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
             }
             self.some_digits("a digit in the exponent")?;
+            form = Form::Exponent;
         }
-        let literal = self.text.get(start..self.at).unwrap_or_default();
-        number::parse(literal, self.at == integer_end, start)
+        Ok(Literal { text: self.text.get(start..self.at).unwrap_or_default(), form, offset: start })
     }
 
     fn digits(&mut self) {
@@ -130,15 +131,23 @@ impl<'a> Lexer<'a> {
     /// A string; its opening quote comes next. A string with a refused character is consumed all the same.
     #[inline]
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
-        self.at += 1;
-        let start = self.at;
-        self.plain_characters();
-        if self.byte(self.at) == Some(b'"') {
-            let value = self.text.get(start..self.at).unwrap_or_default();
-            self.at += 1;
-            return Ok(Cow::Borrowed(value));
+        if let Some(plain) = self.plain_string() {
+            return Ok(Cow::Borrowed(plain));
         }
-        self.escaped_string(start).map(Cow::Owned)
+        let mut value = String::new();
+        self.escaped_string(&mut value).map(|()| Cow::Owned(value))
+    }
+
+    /// A string that the text holds as it is; its opening quote comes next. Of any other nothing is consumed.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(super) fn plain_string(&mut self) -> Option<&'a str> {
+        let start = self.at + 1;
+        let end = start + plain_length(self.text.as_bytes().get(start..)?);
+        if self.byte(end) != Some(b'"') {
+            return None;
+        }
+        self.at = end + 1;
+        self.text.get(start..end)
     }
 
     /// Skips to the next quote, backslash, control character or the end.
@@ -147,9 +156,10 @@ impl<'a> Lexer<'a> {
         self.at += plain_length(self.text.as_bytes().get(self.at..).unwrap_or_default());
     }
 
+    /// Appends what a string says to `value`; its opening quote comes next.
     #[cold]
-    fn escaped_string(&mut self, start: usize) -> Result<String, Fault> {
-        let mut value = self.text.get(start..self.at).unwrap_or_default().to_owned();
+    pub(super) fn escaped_string(&mut self, value: &mut String) -> Result<(), Fault> {
+        self.at += 1;
         let mut refused = None;
         loop {
             match self.byte(self.at) {
@@ -157,7 +167,7 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                     return match refused {
                         Some(fault) => Err(fault),
-                        None => Ok(value),
+                        None => Ok(()),
                     };
                 }
                 Some(b'\\') => match self.escape() {
@@ -269,8 +279,7 @@ impl<'a> Lexer<'a> {
         if self.peek().is_none() {
             return Ok(());
         }
-        let fault = self.expected("nothing after the JSON value");
-        Err(Fault { code: JsonCode::TrailingData, ..fault })
+        Err(self.expected("nothing after the JSON value").with_code(JsonCode::TrailingData))
     }
 }
 
@@ -289,8 +298,15 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
         }
         length += 8;
     }
-    let tail = words.remainder();
-    length + tail.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(tail.len())
+    // The last word once more reaches the rest; what it has seen before is plain.
+    if length > 0
+        && let Some(last) = bytes.last_chunk::<8>()
+    {
+        let special = special_bytes(u64::from_le_bytes(*last));
+        return if special == 0 { bytes.len() } else { bytes.len() - 8 + special.trailing_zeros() as usize / 8 };
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    bytes.iter().position(is_special).unwrap_or(bytes.len())
 }
 
 /// Has the high bit of each byte set that is a quote, a backslash or below U+0020; bits above the lowest such

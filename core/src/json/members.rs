@@ -112,7 +112,7 @@ impl Members {
                 scalar => {
                     tolerated(match scalar {
                         Start::String => lexer.string().map(drop),
-                        Start::Number => lexer.number().map(drop),
+                        Start::Number => lexer.number().and_then(|literal| literal.value()).map(drop),
                         Start::True => lexer.literal("true"),
                         Start::False => lexer.literal("false"),
                         _ => lexer.literal("null"),

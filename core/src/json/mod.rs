@@ -20,11 +20,11 @@ mod pointer;
 mod reader;
 mod sorting;
 
-pub(crate) use canonical::write_number;
+pub(crate) use canonical::{Out, put_characters, put_integer, put_number};
 pub(crate) use document::{DocumentSource, Node};
 pub(crate) use members::Members;
 pub(crate) use pointer::Path;
-pub(crate) use reader::{Irregular, Reader, Source, Token, shared};
+pub(crate) use reader::{Irregular, Reader, SharedReader, Source, Token, shared};
 
 pub use canonical::{utf16_order, write_integer, write_string};
 pub use document::Document;
@@ -85,5 +85,9 @@ pub fn canonicalize(text: &[u8], limits: Limits) -> Result<String, JsonError> {
 /// # Ok::<(), space_profiles_core::json::JsonError>(())
 /// ```
 pub fn digest(text: &[u8], limits: Limits) -> Result<Digest, JsonError> {
-    canonicalize(text, limits).map(|canonical| Digest::of(canonical.as_bytes()))
+    let (digest, length) = Document::parse(text, limits)?.digest();
+    if length > limits.bytes {
+        return Err(JsonError::too_large(length, limits.bytes));
+    }
+    Ok(digest)
 }

@@ -40,12 +40,12 @@ pub(crate) trait Source<'a> {
 }
 
 impl<'a, S: Source<'a> + ?Sized> Source<'a> for &mut S {
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn token(&mut self) -> Result<Token<'a>, Irregular> {
         (**self).token()
     }
 
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular> {
         (**self).member()
     }
@@ -69,14 +69,21 @@ pub(crate) const fn shared<S>(source: &mut S) -> &mut S {
     source
 }
 
+/// A reader as the rules are compiled for it.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) type SharedReader<'s, 'a> = &'s mut Reader<'a>;
+/// A reader as the rules are compiled for it.
+#[cfg(target_arch = "wasm32")]
+pub(crate) type SharedReader<'s, 'a> = &'s mut (dyn Source<'a> + 's);
+
 /// What the rules are compiled for: in the browser all sources at once, which is smallest.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn shared<'s, 'a>(source: &'s mut (dyn Source<'a> + 's)) -> &'s mut (dyn Source<'a> + 's) {
     source
 }
 
-/// Reads a well-formed text. Whatever needs a precise answer (a fault, an unknown member to pass over) is
-/// `Irregular` to it, so that the usual case pays for none of that.
+/// Reads a well-formed text. Whatever needs a precise answer (a fault, an unknown member to pass over) or more than the
+/// text itself (a string with escapes) is `Irregular` to it, so that the usual case pays for none of that.
 pub(crate) struct Reader<'a> {
     lexer: Lexer<'a>,
     /// Whether the innermost container has had no child yet.
@@ -114,25 +121,27 @@ impl<'a> Reader<'a> {
 }
 
 impl<'a> Source<'a> for Reader<'a> {
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn token(&mut self) -> Result<Token<'a>, Irregular> {
         let read = match self.lexer.start() {
             Err(fault) => Err(fault),
-            Ok(Start::String) => self.lexer.string().map(Token::String),
-            Ok(Start::Number) => self.lexer.number().map(Token::Number),
+            Ok(Start::String) => {
+                return self.lexer.plain_string().map(|text| Token::String(Cow::Borrowed(text))).ok_or(Irregular);
+            }
+            Ok(Start::Number) => self.lexer.number().and_then(|literal| literal.value()).map(Token::Number),
             Ok(Start::True) => self.lexer.literal("true").map(|()| Token::Bool(true)),
             Ok(Start::False) => self.lexer.literal("false").map(|()| Token::Bool(false)),
             Ok(Start::Null) => self.lexer.literal("null").map(|()| Token::Null),
             Ok(container @ (Start::Object | Start::Array)) => {
                 self.lexer.bump();
                 self.first = true;
-                Ok(if container == Start::Object { Token::Object } else { Token::Array })
+                return Ok(if container == Start::Object { Token::Object } else { Token::Array });
             }
         };
         read.map_err(|_| Irregular)
     }
 
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular> {
         if !self.goes_on(b'}')? {
             return Ok(None);
@@ -140,8 +149,8 @@ impl<'a> Source<'a> for Reader<'a> {
         if self.lexer.peek() != Some(b'"') {
             return Err(Irregular);
         }
-        let key = self.lexer.string().map_err(|_| Irregular)?;
-        if self.lexer.eat(b':') { Ok(Some(key)) } else { Err(Irregular) }
+        let key = self.lexer.plain_string().ok_or(Irregular)?;
+        if self.lexer.eat(b':') { Ok(Some(Cow::Borrowed(key))) } else { Err(Irregular) }
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {

@@ -1,6 +1,6 @@
 use super::selection::{Selection, SelectionFields};
 use super::vector_space::VectorSpaceId;
-use crate::json::{Path, Source, write_integer};
+use crate::json::{Out, Path, Source, put_integer};
 use crate::numbers::{Dimension, LARGEST_NUMBER, RevisionNumber};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, integer, string};
@@ -60,6 +60,16 @@ impl<'a> EmbeddingFields<'a> {
         };
         let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
         Ok(Some(Self { selection, revision, dimension, vector_space_id }))
+    }
+
+    /// The profile, if nothing is left to fill in.
+    pub(super) fn complete(self) -> Option<Embedding<'a>> {
+        Some(Embedding {
+            revision: self.revision?,
+            vector_space_id: self.vector_space_id?,
+            dimension: self.dimension,
+            selection: self.selection,
+        })
     }
 
     pub(super) fn into_owned(self) -> EmbeddingFields<'static> {
@@ -164,18 +174,18 @@ impl Embedding<'_> {
         }
     }
 
-    pub(super) fn write(&self, out: &mut String) {
-        out.push('{');
+    pub(super) fn write(&self, out: &mut impl Out) {
+        out.push_ascii(b'{');
         if let Some(dimension) = self.dimension {
             out.push_str("\"dimension\":");
-            write_integer(out, dimension.get().into());
-            out.push(',');
+            put_integer(out, dimension.get().into());
+            out.push_ascii(b',');
         }
         self.selection.write_members(out);
         out.push_str(",\"revision\":");
-        write_integer(out, self.revision.get().into());
+        put_integer(out, self.revision.get().into());
         out.push_str(",\"vectorSpaceId\":\"");
-        self.vector_space_id.push_to(out);
+        self.vector_space_id.write(out);
         out.push_str("\"}");
     }
 }

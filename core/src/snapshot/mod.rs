@@ -24,7 +24,7 @@ use embedding::EmbeddingFields;
 use retrieval::RetrievalFields;
 
 use crate::digest::Digest;
-use crate::json::{Document, DocumentSource, Limits, Reader, Source, shared};
+use crate::json::{Document, DocumentSource, Irregular, Limits, Out, Reader, SharedReader, Source, shared};
 use crate::numbers::{Dimension, RevisionNumber};
 use crate::report::{DocumentKind, Issue, Report};
 use crate::scope::Kind;
@@ -92,14 +92,24 @@ impl Profile<'_> {
         }
     }
 
-    /// The RFC 8785 canonical text: the fields are written in key order, so nothing is sorted.
+    /// The RFC 8785 canonical text.
     pub fn canonical(&self) -> String {
         let mut out = String::with_capacity(512);
-        match self {
-            Self::Embedding(embedding) => embedding.write(&mut out),
-            Self::Retrieval(retrieval) => retrieval.write(&mut out),
-        }
+        self.write(&mut out);
         out
+    }
+
+    /// The digest of the canonical text.
+    pub fn digest(&self) -> Digest {
+        Digest::of_written(|out| self.write(out)).0
+    }
+
+    /// The fields are written in key order, so nothing is sorted.
+    fn write(&self, out: &mut impl Out) {
+        match self {
+            Self::Embedding(embedding) => embedding.write(out),
+            Self::Retrieval(retrieval) => retrieval.write(out),
+        }
     }
 
     /// Whether two snapshots are equal but for revision and vector space id.
@@ -114,6 +124,50 @@ impl Profile<'_> {
             }
             _ => false,
         }
+    }
+}
+
+/// A valid snapshot as it was read, with its digest. What its text holds is not copied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ValidSnapshot<'a> {
+    profile: Profile<'a>,
+    digest: Digest,
+}
+
+impl<'a> ValidSnapshot<'a> {
+    fn of(profile: Profile<'a>) -> Self {
+        let digest = profile.digest();
+        Self { profile, digest }
+    }
+
+    /// What it says.
+    pub const fn profile(&self) -> &Profile<'a> {
+        &self.profile
+    }
+
+    /// The revision.
+    pub const fn revision(&self) -> RevisionNumber {
+        self.profile.revision()
+    }
+
+    /// The columns by which a revision is found.
+    pub const fn identity(&self) -> Identity<'_> {
+        self.profile.identity()
+    }
+
+    /// The canonical text.
+    pub fn canonical(&self) -> String {
+        self.profile.canonical()
+    }
+
+    /// The digest of the canonical text.
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The same snapshot, which borrows from nothing.
+    pub fn into_owned(self) -> Snapshot {
+        Snapshot { canonical: self.profile.canonical(), profile: self.profile.into_owned(), digest: self.digest }
     }
 }
 
@@ -139,18 +193,18 @@ impl Snapshot {
     /// ```
     pub fn parse(kind: Kind, text: &[u8]) -> Result<Self, Vec<Issue>> {
         let report = validate(kind, text);
-        report.snapshot.ok_or(report.issues)
+        report.snapshot.map(ValidSnapshot::into_owned).ok_or(report.issues)
     }
 
     /// Validates a text that is to be proposed: an embedding's dimension must be there.
     pub(crate) fn parse_proposal(kind: Kind, text: &[u8]) -> Result<Self, Vec<Issue>> {
         let (fields, issues) = read(kind, text, Form::PROPOSAL, Limits::SNAPSHOT);
-        fields.and_then(Fields::complete).ok_or(issues)
+        fields.and_then(Fields::snapshot).ok_or(issues)
     }
 
     /// Reads what a store holds.
     pub(crate) fn of_row(kind: Kind, text: &[u8]) -> Option<Self> {
-        read(kind, text, Form::SNAPSHOT, Limits::ROW).0.and_then(Fields::complete)
+        read(kind, text, Form::SNAPSHOT, Limits::ROW).0.and_then(Fields::snapshot)
     }
 
     pub(crate) fn of(profile: Profile<'static>) -> Self {
@@ -239,9 +293,26 @@ impl Snapshot {
 /// assert!(!report.is_valid());
 /// assert!(report.issues.iter().any(|issue| issue.pointer.as_str() == "/vectorSpaceId"));
 /// ```
-pub fn validate(kind: Kind, text: &[u8]) -> Report {
-    let (fields, issues) = read(kind, text, Form::SNAPSHOT, Limits::SNAPSHOT);
-    Report { kind, issues, snapshot: fields.and_then(Fields::complete) }
+pub fn validate(kind: Kind, text: &[u8]) -> Report<'_> {
+    let (form, limits) = (Form::SNAPSHOT, Limits::SNAPSHOT);
+    let mut rules = Rules::new(DocumentKind::Snapshot, form);
+    let snapshot = match kind {
+        Kind::Embedding => {
+            read_regular(text, limits, &mut rules, |source, rules| EmbeddingFields::read(source, rules))
+                .map(|fields| Some(ValidSnapshot::of(Profile::Embedding(fields?.complete()?))))
+        }
+        Kind::Retrieval => {
+            read_regular(text, limits, &mut rules, |source, rules| RetrievalFields::read(source, rules))
+                .map(|fields| Some(ValidSnapshot::of(Profile::Retrieval(fields?.complete()?))))
+        }
+    };
+    match snapshot {
+        Ok(snapshot) => Report { kind, issues: rules.issues, snapshot },
+        Err(Irregular) => {
+            let (fields, issues) = read_irregular(kind, text, form, limits);
+            Report { kind, issues, snapshot: fields.and_then(Fields::complete).map(ValidSnapshot::of) }
+        }
+    }
 }
 
 /// Validates a text as whichever kind of snapshot it is; one that is neither, as the kind of which it has fewer
@@ -251,7 +322,7 @@ pub fn validate(kind: Kind, text: &[u8]) -> Report {
 /// use space_profiles_core::{snapshot::validate_either, Kind};
 /// assert_eq!(validate_either(br#"{"topK": 5}"#).kind, Kind::Retrieval);
 /// ```
-pub fn validate_either(text: &[u8]) -> Report {
+pub fn validate_either(text: &[u8]) -> Report<'_> {
     let [one, other] = Kind::ALL.map(|kind| validate(kind, text));
     let is_other = match (one.is_valid(), other.is_valid()) {
         (false, false) => other.issues.len() < one.issues.len(),
@@ -267,7 +338,7 @@ pub fn validate_either(text: &[u8]) -> Report {
 /// Every issue of the text.
 pub fn parse_legacy(kind: Kind, text: &[u8]) -> Result<Snapshot, Vec<Issue>> {
     let (fields, issues) = read(kind, text, Form::LEGACY, Limits::SNAPSHOT);
-    fields.and_then(Fields::complete).ok_or(issues)
+    fields.and_then(Fields::snapshot).ok_or(issues)
 }
 
 /// A snapshot of which the revision, and of an embedding the vector space id, may still have to be filled in.
@@ -342,33 +413,46 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The snapshot, if nothing is left to fill in.
-    fn complete(self) -> Option<Snapshot> {
-        let profile = match self {
-            Self::Embedding(fields) => Profile::Embedding(Embedding {
-                revision: fields.revision?,
-                vector_space_id: fields.vector_space_id?,
-                dimension: fields.dimension,
-                selection: fields.selection,
-            }),
-            Self::Retrieval(fields) => {
-                let revision = fields.revision?;
-                Profile::Retrieval(fields.numbered(revision))
-            }
-        };
-        Some(Snapshot::of(profile.into_owned()))
+    fn snapshot(self) -> Option<Snapshot> {
+        self.complete().map(|profile| Snapshot::of(profile.into_owned()))
+    }
+
+    /// The profile, if nothing is left to fill in.
+    fn complete(self) -> Option<Profile<'a>> {
+        match self {
+            Self::Embedding(fields) => fields.complete().map(Profile::Embedding),
+            Self::Retrieval(fields) => fields.complete().map(Profile::Retrieval),
+        }
     }
 }
 
 /// Reads a text: its fields unless an issue refuses them, and every issue.
 fn read(kind: Kind, text: &[u8], form: Form, limits: Limits) -> (Option<Fields<'_>>, Vec<Issue>) {
     let mut rules = Rules::new(DocumentKind::Snapshot, form);
-    if let Ok(mut reader) = Reader::new(text, limits)
-        && let Ok(fields) = Fields::read(kind, &mut shared(&mut reader), &mut rules)
-        && reader.is_finished()
-    {
-        return (fields.filter(|_| !rules.has_errors()), rules.issues);
+    let read = read_regular(text, limits, &mut rules, |source, rules| Fields::read(kind, source, rules));
+    match read {
+        Ok(fields) => (fields, rules.issues),
+        Err(Irregular) => read_irregular(kind, text, form, limits),
     }
+}
+
+/// Reads a well-formed text as it streams by.
+#[inline]
+fn read_regular<'a, F>(
+    text: &'a [u8],
+    limits: Limits,
+    rules: &mut Rules,
+    read: impl FnOnce(&mut SharedReader<'_, 'a>, &mut Rules) -> Read<F>,
+) -> Result<Option<F>, Irregular> {
+    let mut reader = Reader::new(text, limits)?;
+    let fields = read(&mut shared(&mut reader), rules)?;
+    if reader.is_finished() { Ok(fields.filter(|_| !rules.has_errors())) } else { Err(Irregular) }
+}
+
+/// Reads a text as a document, which says everything that is wrong with it.
+#[cold]
+fn read_irregular(kind: Kind, text: &[u8], form: Form, limits: Limits) -> (Option<Fields<'static>>, Vec<Issue>) {
+    let mut rules = Rules::new(DocumentKind::Snapshot, form);
     let (document, faults) = Document::parse_all(text, limits);
     rules.issues = faults.into_iter().map(|fault| Issue::of_json(DocumentKind::Snapshot, fault)).collect();
     let Some(document) = document else {

@@ -1,5 +1,5 @@
 use super::selection::Selection;
-use crate::json::{Path, Source, write_integer, write_number};
+use crate::json::{Out, Path, Source, put_integer, put_number};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber, TopK};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, boolean, choice, fraction, integer};
@@ -182,6 +182,12 @@ impl<'a> RetrievalFields<'a> {
         }
     }
 
+    /// The profile, if nothing is left to fill in.
+    pub(super) fn complete(self) -> Option<Retrieval<'a>> {
+        let revision = self.revision?;
+        Some(self.numbered(revision))
+    }
+
     pub(super) fn into_owned(self) -> RetrievalFields<'static> {
         RetrievalFields {
             reasoning_model: self.reasoning_model.into_owned(),
@@ -308,7 +314,7 @@ impl Retrieval<'_> {
         }
     }
 
-    pub(super) fn write(&self, out: &mut String) {
+    pub(super) fn write(&self, out: &mut impl Out) {
         out.push_str("{\"defaultMode\":\"");
         out.push_str(self.default_mode.as_str());
         out.push_str("\",\"reasoningModel\":");
@@ -320,19 +326,19 @@ impl Retrieval<'_> {
             model.write(out);
         }
         out.push_str("},\"revision\":");
-        write_integer(out, self.revision.get().into());
+        put_integer(out, self.revision.get().into());
         out.push_str(",\"scoreThreshold\":{\"enabled\":");
         out.push_str(if self.score_threshold.value.is_on() { "true" } else { "false" });
         out.push_str(",\"stage\":\"");
         out.push_str(self.score_threshold.stage.as_str());
-        out.push('"');
+        out.push_ascii(b'"');
         if let Some(value) = self.score_threshold.value.value() {
             out.push_str(",\"value\":");
-            write_number(out, *value);
+            put_number(out, *value);
         }
         out.push_str("},\"topK\":");
-        write_integer(out, self.top_k.get().into());
-        out.push('}');
+        put_integer(out, self.top_k.get().into());
+        out.push_ascii(b'}');
     }
 }
 

@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
-use crate::json::{Path, Source, write_string};
+use crate::json::{Out, Path, Source, put_characters};
 use crate::report::{DocumentKind, Issue};
-use crate::rules::{self, Form, LONGEST_IDENTIFIER, Read, Rules, Slot, check_identifier, identifier};
+use crate::rules::{self, Form, LONGEST_IDENTIFIER, Read, Rules, Slot, check_identifier};
 
 /// Which model: the plugin, the provider within it and the model's name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -78,19 +78,20 @@ impl<'a> Selection<'a> {
     }
 
     /// The members, in canonical order, without the braces.
-    pub(super) fn write_members(&self, out: &mut String) {
-        out.push_str("\"model\":");
-        write_string(out, &self.model);
-        out.push_str(",\"pluginId\":");
-        write_string(out, &self.plugin_id);
-        out.push_str(",\"provider\":");
-        write_string(out, &self.provider);
+    pub(super) fn write_members(&self, out: &mut impl Out) {
+        out.push_str("\"model\":\"");
+        put_characters(out, &self.model);
+        out.push_str("\",\"pluginId\":\"");
+        put_characters(out, &self.plugin_id);
+        out.push_str("\",\"provider\":\"");
+        put_characters(out, &self.provider);
+        out.push_ascii(b'"');
     }
 
-    pub(super) fn write(&self, out: &mut String) {
-        out.push('{');
+    pub(super) fn write(&self, out: &mut impl Out) {
+        out.push_ascii(b'{');
         self.write_members(out);
-        out.push('}');
+        out.push_ascii(b'}');
     }
 }
 
@@ -121,7 +122,7 @@ impl<'a> SelectionFields<'a> {
             "model" => &mut self.model,
             _ => return Ok(false),
         };
-        slot.fill(source, |source| identifier(source, &path.member(key), rules))?;
+        slot.fill_identifier(source, &path.member(key), rules)?;
         Ok(true)
     }
 

@@ -7,7 +7,7 @@ use super::capability::{InstallIdentity, ModelCapability};
 use super::selection::{Selection, SelectionFields};
 use crate::digest::Digest;
 use crate::identifiers::ArgumentError;
-use crate::json::{DocumentSource, Path, Source, shared, write_integer};
+use crate::json::{DocumentSource, Out, Path, Source, shared, write_integer};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber};
 use crate::report::{DocumentKind, Issue};
 use crate::rules::{self, Read, Rules, Slot, integer};
@@ -113,8 +113,12 @@ impl VectorSpaceId {
 
     /// Appends the text.
     pub fn push_to(self, out: &mut String) {
+        self.write(out);
+    }
+
+    pub(super) fn write(self, out: &mut impl Out) {
         out.push_str(PREFIX);
-        self.0.push_to(out);
+        self.0.write(out);
     }
 }
 

@@ -30,14 +30,14 @@ fn retrieval(change: impl FnOnce(&mut Value)) -> String {
     snapshot.to_string()
 }
 
-fn report(kind: Kind, text: &str) -> Report {
+fn report(kind: Kind, text: &str) -> Report<'_> {
     validate(kind, text.as_bytes())
 }
 
 #[track_caller]
 fn accepted(kind: Kind, text: &str) -> Snapshot {
     let report = report(kind, text);
-    report.snapshot.unwrap_or_else(|| panic!("{text}: {:?}", report.issues))
+    report.snapshot.unwrap_or_else(|| panic!("{text}: {:?}", report.issues)).into_owned()
 }
 
 #[track_caller]
@@ -106,12 +106,14 @@ fn g3_08_control_characters_are_refused_and_invisible_ones_warned_of() {
     let case = case("G3-08");
     let names = case["input"]["model"].as_array().unwrap();
     for (name, verdict) in names.iter().zip(["reject", "reject", "reject", "accept", "accept"]) {
-        let report = report(Kind::Embedding, &embedding("model", name.clone()));
+        let text = embedding("model", name.clone());
+        let report = report(Kind::Embedding, &text);
         assert_eq!(report.is_valid(), verdict == "accept", "{name}: {:?}", report.issues);
         assert_eq!(report.issues[0].pointer.as_str(), "/model", "{name}");
     }
     for invisible in ['\u{80}', '\u{9F}', '\u{200B}', '\u{200D}', '\u{200E}', '\u{202E}', '\u{2066}', '\u{2060}'] {
-        let report = report(Kind::Embedding, &embedding("model", format!("bge{invisible}m3")));
+        let text = embedding("model", format!("bge{invisible}m3"));
+        let report = report(Kind::Embedding, &text);
         assert!(report.is_valid(), "U+{:04X}", u32::from(invisible));
         assert_eq!(report.issues[0].code.as_str(), "INVISIBLE_CHARACTER");
     }
@@ -190,7 +192,8 @@ fn g3_15_a_missing_dimension_is_a_warning() {
 
 fn assert_accepted_case_with_warning() {
     let case = case("G3-15");
-    let report = report(Kind::Embedding, &texts(&case)[0]);
+    let texts = texts(&case);
+    let report = report(Kind::Embedding, &texts[0]);
     assert_eq!(report.snapshot.unwrap().digest().to_string(), case["expected"]["sha256"].as_str().unwrap());
     assert_eq!(report.issues.len(), 1);
     assert_eq!(
@@ -207,7 +210,8 @@ fn large_dimensions_are_warned_of() {
         (16_000, Some("DIMENSION_NOT_INDEXABLE")),
         (16_001, Some("DIMENSION_NOT_STORABLE")),
     ] {
-        let report = report(Kind::Embedding, &embedding("dimension", dimension));
+        let text = embedding("dimension", dimension);
+        let report = report(Kind::Embedding, &text);
         assert!(report.is_valid());
         assert_eq!(report.issues.first().map(|issue| issue.code.as_str()), code, "{dimension}");
     }
@@ -245,7 +249,8 @@ fn g3_20_unknown_members_are_refused_without_their_value() {
     for (text, pointer) in texts(&case("G3-20")).iter().zip(["/credentials", "/Model", "/__proto__"]) {
         assert_issue(Kind::Embedding, text, pointer, "UNKNOWN_FIELD");
     }
-    let report = report(Kind::Embedding, &embedding("apiKey", "sk-secret"));
+    let text = embedding("apiKey", "sk-secret");
+    let report = report(Kind::Embedding, &text);
     assert!(report.issues.iter().all(|issue| !issue.to_string().contains("sk-secret")));
 }
 
@@ -258,7 +263,8 @@ fn g3_22_top_k_is_from_1_to_100() {
         assert_eq!(digest, expected[format!("digestFor{top_k}")].as_str().unwrap());
     }
     for wrong in [json!(0), json!(101), json!(5.5), json!("5"), json!(null)] {
-        let report = report(Kind::Retrieval, &text(wrong.clone()));
+        let wrong_text = text(wrong.clone());
+        let report = report(Kind::Retrieval, &wrong_text);
         assert!(!report.is_valid() && report.issues[0].pointer.as_str() == "/topK", "{wrong}");
     }
 }
@@ -272,7 +278,8 @@ fn g3_24_a_threshold_is_from_0_to_1() {
         assert_eq!(digest, expected[format!("digestFor{value}")].as_str().unwrap());
     }
     for wrong in [json!(1.000_000_000_000_000_2), json!(-0.01), json!("0.5"), json!(null)] {
-        let report = report(Kind::Retrieval, &text(wrong.clone()));
+        let wrong_text = text(wrong.clone());
+        let report = report(Kind::Retrieval, &wrong_text);
         assert!(!report.is_valid() && report.issues[0].pointer.as_str() == "/scoreThreshold/value", "{wrong}");
     }
 }
@@ -311,7 +318,8 @@ fn g3_33_modes_are_spelled_exactly() {
     for (mode, is_valid) in
         [(json!("Deep"), false), (json!("hybrid"), false), (json!(null), false), (json!("research"), true)]
     {
-        let report = report(Kind::Retrieval, &retrieval(|snapshot| snapshot["defaultMode"] = mode.clone()));
+        let text = retrieval(|snapshot| snapshot["defaultMode"] = mode.clone());
+        let report = report(Kind::Retrieval, &text);
         assert_eq!(report.is_valid(), is_valid, "{mode}");
         assert!(is_valid || report.issues[0].pointer.as_str() == "/defaultMode");
     }

@@ -1,10 +1,10 @@
 //! Properties of canonical text, digests and validation, on generated input.
 
 use proptest::prelude::*;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 use space_profiles_core::json::{Limits, canonicalize, digest};
 use space_profiles_core::snapshot::{Capability, validate};
-use space_profiles_core::{ImportLine, Kind};
+use space_profiles_core::{Digest, ImportLine, Kind};
 
 fn canonical(text: &str) -> String {
     canonicalize(text.as_bytes(), Limits::ANY).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -122,6 +122,26 @@ proptest! {
     }
 
     #[test]
+    fn keys_are_ordered_by_their_utf16_units_and_the_digest_is_of_that_text(
+        keys in prop::collection::btree_set("[ab\u{7F}]{0,9}[\u{7F}\u{E9}\u{E000}\u{FFFF}\u{10000}]{0,2}[a\"]{0,2}", 0..40),
+        seed in any::<u64>(),
+    ) {
+        let mut sorted: Vec<&String> = keys.iter().collect();
+        sorted.sort_by_key(|key| key.encode_utf16().collect::<Vec<_>>());
+        let object = |keys: &[&String]| {
+            let members: Vec<String> = keys.iter().map(|key| format!("{}:1", json!(key))).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        let expected = object(&sorted);
+        let mut shuffled = sorted.clone();
+        shuffled.sort_by_key(|key| Digest::of(format!("{seed}{key}").as_bytes()));
+        let text = object(&shuffled);
+        prop_assert_eq!(&canonical(&text), &expected);
+        let hashed = Digest::of(expected.as_bytes());
+        prop_assert_eq!(digest(text.as_bytes(), Limits::ANY).unwrap(), hashed);
+    }
+
+    #[test]
     fn canonical_text_says_the_same_value(value in values()) {
         let read: Value = serde_json::from_str(&canonical(&value.to_string())).unwrap();
         prop_assert!(same(&read, &value), "{} became {}", value, read);
@@ -152,8 +172,9 @@ proptest! {
 
     #[test]
     fn arbitrary_json_makes_nothing_panic_and_says_why(value in values()) {
+        let text = value.to_string();
         for kind in Kind::ALL {
-            let report = validate(kind, value.to_string().as_bytes());
+            let report = validate(kind, text.as_bytes());
             prop_assert_eq!(report.is_valid(), report.issues.is_empty());
         }
         let _ = ImportLine::parse(value.to_string().as_bytes());
@@ -168,10 +189,11 @@ proptest! {
         let has_errors = report.issues.iter().any(|issue| issue.severity() == space_profiles_core::Severity::Error);
         prop_assert_eq!(report.is_valid(), !has_errors);
         if let Some(snapshot) = report.snapshot {
-            let again = validate(kind, snapshot.canonical().as_bytes());
+            let canonical = snapshot.canonical();
+            let again = validate(kind, canonical.as_bytes());
             prop_assert_eq!(again.snapshot.as_ref(), Some(&snapshot));
             prop_assert_eq!(&again.issues, &report.issues);
-            prop_assert_eq!(canonicalize(&text, Limits::SNAPSHOT).unwrap(), snapshot.canonical());
+            prop_assert_eq!(canonicalize(&text, Limits::SNAPSHOT).unwrap(), canonical);
         }
     }
 
