@@ -83,6 +83,20 @@ pub(crate) fn readable<T>(read: Result<T, StoreError>) -> Result<Result<T, Strin
     }
 }
 
+/// Rows in the order of their first column. The server does not sort rows that may be large: what does not fit its
+/// `work_mem` goes into temporary files, for which a full disk has no room.
+pub(crate) fn sorted<K>(rows: Vec<PgRow>) -> Result<Vec<PgRow>, StoreError>
+where
+    K: for<'r> Decode<'r, Postgres> + Type<Postgres> + Ord,
+{
+    let mut placed = Vec::new();
+    for row in rows {
+        placed.push((Columns::of(&row).value::<K>("place")?, row));
+    }
+    placed.sort_by(|(place, _), (other, _)| place.cmp(other));
+    Ok(placed.into_iter().map(|(_, row)| row).collect())
+}
+
 /// The rows that can be read; a sentence for each that cannot goes to `unreadable`.
 pub(crate) fn all_readable<T>(
     rows: &[PgRow],
