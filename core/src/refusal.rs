@@ -243,7 +243,7 @@ pub enum StoreCode {
     Busy,
     /// It takes no writes.
     ReadOnly,
-    /// Its disk is full.
+    /// Its disk is full, or a limit that it was given is reached.
     Full,
     /// A commit whose fate could not be learnt in time.
     OutcomeUnknown,

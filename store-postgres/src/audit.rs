@@ -68,8 +68,9 @@ macro_rules! rows_of {
     };
 }
 
+/// In no order: [`in_order`] sees to that, since the server must not sort what may be large.
 macro_rules! of_wanted {
-    ($columns:expr, $table:literal, $order:literal) => {
+    ($columns:expr, $table:literal) => {
         concat!(
             "SELECT ",
             $columns,
@@ -79,9 +80,7 @@ macro_rules! of_wanted {
                JOIN ",
             $table,
             " AS found
-                 ON found.tenant_id = wanted.tenant_id AND found.knowledge_space_id = wanted.space_id
-             ORDER BY ",
-            $order
+                 ON found.tenant_id = wanted.tenant_id AND found.knowledge_space_id = wanted.space_id"
         )
     };
 }
@@ -140,26 +139,22 @@ statements! {
 
     MANIFEST_ROWS = of_wanted!(
         concat!("found.tenant_id::text, found.knowledge_space_id, ", manifest_columns!("found")),
-        "knowledge_space_manifests",
-        "found.knowledge_space_id"
+        "knowledge_space_manifests"
     );
 
     HEAD_ROWS = of_wanted!(
         concat!("found.tenant_id::text, found.knowledge_space_id, found.kind::text, ", head_columns!("found")),
-        "knowledge_space_profile_heads",
-        "found.kind"
+        "knowledge_space_profile_heads"
     );
 
     REVISION_ROWS = of_wanted!(
         concat!("found.tenant_id::text, found.knowledge_space_id, found.kind::text, ", revision_columns!("found")),
-        "knowledge_space_profile_revisions",
-        "found.kind, found.revision"
+        "knowledge_space_profile_revisions"
     );
 
     BACKFILL_ROWS = of_wanted!(
         concat!("found.tenant_id::text, found.knowledge_space_id, ", backfill_columns!("found")),
-        "knowledge_space_profile_backfills",
-        "found.kind, found.source_manifest_version, found.created_at, found.id"
+        "knowledge_space_profile_backfills"
     );
 }
 
@@ -305,9 +300,17 @@ async fn contents(snapshot: &mut Snapshot, owners: Vec<Owner>) -> Result<Vec<Spa
     each(rows, &mut found, |columns| columns.backfill_row(), |content, row| content.backfills.push(row), false)?;
 
     let content = |owner: Owner| {
-        found.remove(&owner.space).map(|content| SpaceContent { strangers: owner.strangers, ..content })
+        found.remove(&owner.space).map(|content| SpaceContent { strangers: owner.strangers, ..in_order(content) })
     };
     Ok(owners.into_iter().filter_map(content).collect())
+}
+
+fn in_order(mut content: SpaceContent) -> SpaceContent {
+    content.heads.sort_by_key(|(kind, _)| *kind);
+    content.revisions.sort_by_key(|(kind, row)| (*kind, row.revision));
+    content.backfills.sort_by_key(|row| (row.scope.kind, row.source_manifest_version, row.created_at, row.id));
+    content.unreadable.sort();
+    content
 }
 
 /// Puts each row where it belongs; a row that cannot be read leaves a sentence there. Rows may be large and many, so

@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::filter::Filtered;
-use crate::rows::{Columns, backfill_columns, readable};
+use crate::rows::{Columns, backfill_columns, readable, sorted};
 use crate::sessions::Sessions;
 use crate::statement::{Call, statements};
 
@@ -51,7 +51,8 @@ macro_rules! due {
     };
 }
 
-/// The whole claim: what it gives is what [`Backfill::claimed`] says, what it fails what [`Backfill::exhausted`] says.
+/// The whole claim: what it gives is what [`Backfill::claimed`] says, what it fails what [`Backfill::exhausted`] says,
+/// each with its place.
 macro_rules! claim {
     ($source:expr, $condition:expr) => {
         concat!(
@@ -126,8 +127,7 @@ macro_rules! claim {
             backfill_columns!("backfill"),
             "
                )
-             SELECT * FROM (TABLE claimed UNION ALL TABLE exhausted) AS answer
-             ORDER BY is_given DESC, place"
+             TABLE claimed UNION ALL TABLE exhausted"
         )
     };
 }
@@ -160,7 +160,7 @@ pub(crate) async fn claim(sessions: &Sessions, claim: &Claim) -> Result<Claimed,
     };
     let call = CLAIMS.call(&claim.filter, with_arguments);
     loop {
-        let rows = sessions.write_alone(call.clone()).await?;
+        let rows = sorted::<i32>(sessions.write_alone(call.clone()).await?)?;
         let claimed = claimed(&rows)?;
         // Rows that cannot be read are leased now and given to nobody; once their attempts are spent, they are
         // failed. They must not look like the end of the work.

@@ -154,6 +154,12 @@ fn server_error(state: &str, why: &str) -> (StoreCode, String) {
             StoreCode::Full,
             format!("expected room for the change, found none ({why}); free some space, then repeat the command"),
         ),
+        "53400" => (
+            StoreCode::Full,
+            format!(
+                "expected to stay within what the server allows, found a limit of its settings reached ({why}); raise it, then repeat the command"
+            ),
+        ),
         "42P01" | "42703" | "42883" | "3F000" => (
             StoreCode::Schema,
             format!(
@@ -239,6 +245,7 @@ mod tests {
             ("53300", Busy),
             ("25006", ReadOnly),
             ("53100", Full),
+            ("53400", Full),
             ("53200", Unavailable),
             ("42P01", Schema),
             ("42703", Schema),

@@ -33,17 +33,18 @@ macro_rules! counts {
 }
 
 statements! {
-    /// Spaces are locked first, so that none goes while its row is added. Said twice, it answers the same.
+    /// Spaces are locked first, so that none goes while its row is added. Said twice, it answers the same. Snapshots
+    /// stay in their array until each is inserted: rows that the server makes of arrays are kept whole, and sorted.
     ENQUEUE =
         "WITH
            wanted AS MATERIALIZED (
              SELECT *
              FROM unnest(
-               $1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::integer[], $6::text[], $7::text[],
-               $8::integer[], $9::timestamptz[], $10::timestamptz[], $11::timestamptz[]
-             ) AS wanted (
-               id, tenant_id, space_id, kind, manifest_version, snapshot, digest, max_attempts, due_at,
-               created_at, updated_at
+               $1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::integer[], $7::text[], $8::integer[],
+               $9::timestamptz[], $10::timestamptz[], $11::timestamptz[]
+             ) WITH ORDINALITY AS wanted (
+               id, tenant_id, space_id, kind, manifest_version, digest, max_attempts, due_at, created_at,
+               updated_at, place
              )
            ),
            space AS MATERIALIZED (
@@ -60,11 +61,14 @@ statements! {
                row_version, created_at, updated_at
              )
              SELECT
-               wanted.id, wanted.tenant_id, wanted.space_id, wanted.kind, wanted.manifest_version,
-               wanted.snapshot::jsonb, wanted.digest, 'queued', 0, wanted.max_attempts, wanted.due_at, 1,
-               wanted.created_at, wanted.updated_at
-             FROM wanted JOIN space ON space.tenant_id = wanted.tenant_id AND space.id = wanted.space_id
-             ORDER BY wanted.space_id, wanted.tenant_id, wanted.kind
+               ordered.id, ordered.tenant_id, ordered.space_id, ordered.kind, ordered.manifest_version,
+               ($6::text[])[ordered.place]::jsonb, ordered.digest, 'queued', 0, ordered.max_attempts,
+               ordered.due_at, 1, ordered.created_at, ordered.updated_at
+             FROM (
+               SELECT wanted.*
+               FROM wanted JOIN space ON space.tenant_id = wanted.tenant_id AND space.id = wanted.space_id
+               ORDER BY wanted.space_id, wanted.tenant_id, wanted.kind
+             ) AS ordered
              ON CONFLICT (
                tenant_id, knowledge_space_id, kind, source_manifest_version, source_snapshot_digest
              ) DO NOTHING

@@ -23,6 +23,7 @@ mod audit;
 mod claim;
 mod error;
 mod filter;
+mod json;
 mod ledger;
 mod load;
 mod options;

@@ -5,37 +5,44 @@ use space_profiles_core::{
     RevisionNumber, RevisionPage, RevisionRow, Scope, Space, SpaceFilter, SpaceRow, StoreError, TenantId,
     Timestamp,
 };
+use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::filter::Filtered;
 use crate::load::integer;
-use crate::rows::{Columns, all_readable, backfill_columns, head_columns, revision_columns, space_columns};
+use crate::rows::{
+    Columns, all_readable, backfill_columns, head_columns, revision_columns, sorted, space_columns,
+};
 use crate::sessions::Sessions;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
 
 /// Profiles are read out of the metadata where it lies: the rest of it may be large and is nobody's business. Manifest
 /// and heads are looked up space by space, which a plan for any page cannot do otherwise: as joins it might read both
-/// tables from end to end.
+/// tables from end to end. Each space has its place in the page, which only the server can say: how tenants follow each
+/// other is its own affair.
 macro_rules! discovery {
     ($source:literal, $condition:literal) => {
         concat!(
             "WITH page AS MATERIALIZED (
-               SELECT
-                 space.tenant_id, space.id,
-                 space.lifecycle_state = 'active' AND space.deletion_job_id IS NULL AS is_writable
-               FROM ",
+               SELECT chosen.*, row_number() OVER (ORDER BY chosen.id, chosen.tenant_id) AS place
+               FROM (
+                 SELECT
+                   space.tenant_id, space.id,
+                   space.lifecycle_state = 'active' AND space.deletion_job_id IS NULL AS is_writable
+                 FROM ",
             $source,
             "
-               WHERE ",
+                 WHERE ",
             $condition,
             " AND (space.id, space.tenant_id) > ($2::uuid, $3::text)
-               ORDER BY space.id, space.tenant_id
-               LIMIT $4
+                 ORDER BY space.id, space.tenant_id
+                 LIMIT $4
+               ) AS chosen
              )
              SELECT
-               coalesce($1::timestamptz, clock_timestamp()), page.tenant_id::text, page.id, page.is_writable,
-               manifest.manifest_version,
+               page.place, coalesce($1::timestamptz, clock_timestamp()), page.tenant_id::text, page.id,
+               page.is_writable, manifest.manifest_version,
                (manifest.metadata -> '__knowledgeFsEmbeddingProfile')::text,
                (manifest.metadata -> '__knowledgeFsRetrievalProfile')::text,
                coalesce(heads.has_embedding, false), coalesce(heads.has_retrieval, false)
@@ -53,37 +60,46 @@ macro_rules! discovery {
                    bool_or(found.kind = 'retrieval') AS has_retrieval
                  FROM knowledge_space_profile_heads AS found
                  WHERE found.tenant_id = page.tenant_id AND found.knowledge_space_id = page.id
-               ) AS heads ON true
-             ORDER BY page.id, page.tenant_id"
+               ) AS heads ON true"
         )
     };
 }
 
+/// The ids of a page are found first, since they may have to be sorted. Each row is then looked up, for the same reason
+/// as above.
 macro_rules! backfills {
     ($source:literal, $condition:literal) => {
         concat!(
-            "SELECT ",
-            backfill_columns!("backfill"),
-            "
-             FROM ",
+            "WITH page AS MATERIALIZED (
+               SELECT backfill.id
+               FROM ",
             $source,
             "
-             WHERE
-               ",
+               WHERE
+                 ",
             $condition,
             " AND backfill.id > $1::uuid
-               AND ($2::text IS NULL OR backfill.run_state = $2)
-               AND ($3::text IS NULL OR backfill.last_error_code = $3 OR backfill.retry_code = $3)
-             ORDER BY backfill.id
-             LIMIT $4"
+                 AND ($2::text IS NULL OR backfill.run_state = $2)
+                 AND ($3::text IS NULL OR backfill.last_error_code = $3 OR backfill.retry_code = $3)
+               ORDER BY backfill.id
+               LIMIT $4
+             )
+             SELECT ",
+            backfill_columns!("backfill"),
+            "
+             FROM
+               page
+               CROSS JOIN LATERAL (
+                 SELECT * FROM knowledge_space_profile_backfills AS found WHERE found.id = page.id LIMIT 1
+               ) AS backfill"
         )
     };
 }
 
 statements! {
-    /// The head comes with every row, and alone if there is none.
+    /// The head comes with every revision, and alone if there is none.
     REVISIONS = concat!(
-        "SELECT ", head_columns!("head"), ", ", revision_columns!("revision"), "
+        "SELECT revision.revision, ", head_columns!("head"), ", ", revision_columns!("revision"), "
          FROM
            (SELECT) AS always
            LEFT JOIN knowledge_space_profile_heads AS head
@@ -95,8 +111,7 @@ statements! {
                AND found.revision > $4
              ORDER BY found.revision
              LIMIT $5
-           ) AS revision ON true
-         ORDER BY revision.revision"
+           ) AS revision ON true"
     );
 
     REVISION_AT = concat!(
@@ -163,11 +178,12 @@ pub(crate) async fn revisions(
     let call = Call::of_scope(REVISIONS, scope)
         .with(after.map_or(0, |number| integer(number.get())))
         .with(i64::from(limit.get()) + 1);
-    let found = sessions.repeatable(call).await?;
+    let found = sorted::<Option<i32>>(sessions.repeatable(call).await?)?;
     let mut page =
         RevisionPage { head: None, rows: Vec::new(), unreadable: Vec::new(), has_more: found.len() > most };
     for row in found.iter().take(most) {
         let mut columns = Columns::of(row);
+        let _place: Option<i32> = columns.value("place")?;
         page.head = columns.head_if_found()?;
         match columns.revision_or_corruption_if_found()? {
             Some(Ok(revision)) => page.rows.push(revision),
@@ -202,7 +218,7 @@ pub(crate) async fn spaces(
         }
     };
     let position = |columns: &mut Columns<'_>| columns.position();
-    readable_page(sessions, Position::after(after), limit, page, |columns| columns.space_row(), position).await
+    readable_page(sessions, Position::after(after), limit, page, Ok, |columns| columns.space_row(), position).await
 }
 
 /// Where a page begins: after this space, as its row names it. No space is before the empty text and the nil UUID.
@@ -239,11 +255,12 @@ async fn readable_page<T>(
     mut after: Position,
     limit: PageLimit,
     page: impl Fn(&Position) -> Call,
+    in_order: impl Fn(Vec<PgRow>) -> Result<Vec<PgRow>, StoreError>,
     read: impl Fn(&mut Columns<'_>) -> Result<T, StoreError>,
     position: impl Fn(&mut Columns<'_>) -> Result<Position, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     loop {
-        let rows = sessions.repeatable(page(&after)).await?;
+        let rows = in_order(sessions.repeatable(page(&after)).await?)?;
         let found = all_readable(&rows, &read, &mut Vec::new())?;
         match rows.last() {
             Some(last) if found.is_empty() && rows.len() == limit.get() as usize => {
@@ -266,12 +283,17 @@ pub(crate) async fn discovery(
             |call: Call| call.with(now).with(after.id).with(&after.tenant).with(i64::from(limit.get()));
         DISCOVER.call(filter, with_arguments)
     };
-    let read = |columns: &mut Columns<'_>| Ok((columns.time("now")?, discovery_space(columns)?));
+    let now_of = |columns: &mut Columns<'_>| {
+        let _place: i64 = columns.value("place")?;
+        columns.time("now")
+    };
+    let read = |columns: &mut Columns<'_>| Ok((now_of(columns)?, discovery_space(columns)?));
     let position = |columns: &mut Columns<'_>| {
-        columns.time("now")?;
+        now_of(columns)?;
         columns.position()
     };
-    let found = readable_page(sessions, Position::after(after), limit, page, read, position).await?;
+    let found =
+        readable_page(sessions, Position::after(after), limit, page, sorted::<i64>, read, position).await?;
     // The clock comes with the spaces; without any, nothing is stamped.
     let clock = found.first().map(|(now, _)| *now);
     let now = clock.or(now.map(|moment| moment.0)).unwrap_or(Timestamp::EARLIEST);
@@ -306,5 +328,5 @@ pub(crate) async fn backfills(
     let position =
         |columns: &mut Columns<'_>| Ok(Position { tenant: String::new(), id: columns.value::<Uuid>("id")? });
     let after = Position { tenant: String::new(), id: after.map_or(Uuid::nil(), |id| id.as_uuid()) };
-    readable_page(sessions, after, limit, page, |columns| columns.backfill_row(), position).await
+    readable_page(sessions, after, limit, page, sorted::<Uuid>, |columns| columns.backfill_row(), position).await
 }

@@ -11,10 +11,11 @@ use sqlx::postgres::PgRow;
 use sqlx::{Decode, Postgres, Row, Type, ValueRef};
 use uuid::Uuid;
 
+use crate::json::JsonText;
 use crate::pages::Position;
 use crate::time::{Moment, NearestMoment};
 
-/// A list of columns of the row that `$row` names, each with a cast or without.
+/// A list of columns of the row that `$row` names, each with a cast or without. Those that hold JSON have none.
 macro_rules! columns {
     ($row:literal: $first:literal $(, $column:literal)*) => {
         concat!($row, ".", $first $(, ", ", $row, ".", $column)*)
@@ -34,7 +35,7 @@ macro_rules! space_columns {
 /// The columns of `knowledge_space_manifests` in the order in which [`Columns::manifest_row`] reads them.
 macro_rules! manifest_columns {
     ($row:literal) => {
-        $crate::rows::columns!($row: "id::text", "manifest_version", "metadata::text", "created_at", "updated_at")
+        $crate::rows::columns!($row: "id::text", "manifest_version", "metadata", "created_at", "updated_at")
     };
 }
 
@@ -42,8 +43,8 @@ macro_rules! manifest_columns {
 macro_rules! revision_columns {
     ($row:literal) => {
         $crate::rows::columns!(
-            $row: "id", "revision", "state::text", "snapshot::text", "snapshot_digest::text",
-            "capability_snapshot::text", "capability_snapshot_digest::text", "plugin_id::text", "provider::text",
+            $row: "id", "revision", "state::text", "snapshot", "snapshot_digest::text",
+            "capability_snapshot", "capability_snapshot_digest::text", "plugin_id::text", "provider::text",
             "model::text", "vector_space_id::text", "dimension", "created_by_subject_id::text",
             "activated_by_subject_id::text", "failed_by_subject_id::text", "failure_code::text", "failure_message",
             "created_at", "updated_at", "activated_at", "superseded_at", "failed_at"
@@ -63,7 +64,7 @@ macro_rules! backfill_columns {
     ($row:literal) => {
         $crate::rows::columns!(
             $row: "id", "tenant_id::text", "knowledge_space_id", "kind::text", "source_manifest_version",
-            "source_snapshot::text", "source_snapshot_digest::text", "run_state::text", "execution_attempts",
+            "source_snapshot", "source_snapshot_digest::text", "run_state::text", "execution_attempts",
             "max_execution_attempts", "worker_id::text", "lease_token", "lease_expires_at", "heartbeat_at", "due_at",
             "retry_code::text", "retry_message", "last_error_code::text", "last_error_message", "row_version",
             "created_at", "updated_at", "completed_at"
@@ -80,6 +81,20 @@ pub(crate) fn readable<T>(read: Result<T, StoreError>) -> Result<Result<T, Strin
         Err(error) if error.code == StoreCode::Schema => Ok(Err(error.message)),
         Err(error) => Err(error),
     }
+}
+
+/// Rows in the order of their first column. The server does not sort rows that may be large: what does not fit its
+/// `work_mem` goes into temporary files, for which a full disk has no room.
+pub(crate) fn sorted<K>(rows: Vec<PgRow>) -> Result<Vec<PgRow>, StoreError>
+where
+    K: for<'r> Decode<'r, Postgres> + Type<Postgres> + Ord,
+{
+    let mut placed = Vec::new();
+    for row in rows {
+        placed.push((Columns::of(&row).value::<K>("place")?, row));
+    }
+    placed.sort_by(|(place, _), (other, _)| place.cmp(other));
+    Ok(placed.into_iter().map(|(_, row)| row).collect())
 }
 
 /// The rows that can be read; a sentence for each that cannot goes to `unreadable`.
@@ -157,6 +172,10 @@ impl<'r> Columns<'r> {
             .transpose()
     }
 
+    fn json(&mut self, column: &str) -> Result<String, StoreError> {
+        self.value::<JsonText>(column).map(|json| json.0)
+    }
+
     pub(crate) fn time(&mut self, column: &str) -> Result<Timestamp, StoreError> {
         self.value::<Moment>(column).map(|moment| moment.0)
     }
@@ -220,7 +239,7 @@ impl<'r> Columns<'r> {
         Ok(ManifestRow {
             id: id.into(),
             version: self.number("manifest_version")?,
-            metadata: self.value("metadata")?,
+            metadata: self.json("metadata")?,
             created_at: self.foreign_time("created_at")?,
             updated_at: self.foreign_time("updated_at")?,
         })
@@ -232,9 +251,9 @@ impl<'r> Columns<'r> {
             id: id.into(),
             revision: self.number("revision")?,
             status: self.parsed("state")?,
-            snapshot: self.value("snapshot")?,
+            snapshot: self.json("snapshot")?,
             snapshot_digest: self.value("snapshot_digest")?,
-            capability_snapshot: self.value("capability_snapshot")?,
+            capability_snapshot: self.json("capability_snapshot")?,
             capability_snapshot_digest: self.value("capability_snapshot_digest")?,
             plugin_id: self.value("plugin_id")?,
             provider: self.value("provider")?,
@@ -285,7 +304,7 @@ impl<'r> Columns<'r> {
             id: id.into(),
             scope: Scope { space: self.space()?, kind: self.parsed::<Kind>("kind")? },
             source_manifest_version: self.number("source_manifest_version")?,
-            source_snapshot: self.value("source_snapshot")?,
+            source_snapshot: self.json("source_snapshot")?,
             source_snapshot_digest: self.value("source_snapshot_digest")?,
             status: self.parsed("run_state")?,
             attempts: self.count("execution_attempts")?,

@@ -35,6 +35,7 @@ statements! {
              WHERE tenant_id = $1 AND knowledge_space_id = $2 AND kind = $3
            )";
 
+    /// JSON stays in its array until it is inserted: rows that the server makes of arrays are kept whole.
     COPY_REVISIONS =
         "WITH copied AS (
            INSERT INTO knowledge_space_profile_revisions (
@@ -44,20 +45,20 @@ statements! {
              failure_message, created_at, updated_at, activated_at, superseded_at, failed_at
            )
            SELECT
-             $1::text, $2::uuid, $3::text, row.id, row.revision, row.state, row.snapshot::jsonb,
-             row.snapshot_digest, row.capability::jsonb, row.capability_digest, row.plugin_id, row.provider,
-             row.model, row.vector_space_id, row.dimension, row.created_by, row.activated_by, row.failed_by,
-             row.failure_code, row.failure_message, row.created_at, row.updated_at, row.activated_at,
-             row.superseded_at, row.failed_at
+             $1::text, $2::uuid, $3::text, row.id, row.revision, row.state, ($7::text[])[row.place]::jsonb,
+             row.snapshot_digest, ($9::text[])[row.place]::jsonb, row.capability_digest, row.plugin_id,
+             row.provider, row.model, row.vector_space_id, row.dimension, row.created_by, row.activated_by,
+             row.failed_by, row.failure_code, row.failure_message, row.created_at, row.updated_at,
+             row.activated_at, row.superseded_at, row.failed_at
            FROM unnest(
-             $4::uuid[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-             $12::text[], $13::text[], $14::text[], $15::integer[], $16::text[], $17::text[], $18::text[],
-             $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[],
-             $24::timestamptz[], $25::timestamptz[]
-           ) AS row (
-             id, revision, state, snapshot, snapshot_digest, capability, capability_digest, plugin_id, provider,
-             model, vector_space_id, dimension, created_by, activated_by, failed_by, failure_code,
-             failure_message, created_at, updated_at, activated_at, superseded_at, failed_at
+             $4::uuid[], $5::integer[], $6::text[], $8::text[], $10::text[], $11::text[], $12::text[],
+             $13::text[], $14::text[], $15::integer[], $16::text[], $17::text[], $18::text[], $19::text[],
+             $20::text[], $21::timestamptz[], $22::timestamptz[], $23::timestamptz[], $24::timestamptz[],
+             $25::timestamptz[]
+           ) WITH ORDINALITY AS row (
+             id, revision, state, snapshot_digest, capability_digest, plugin_id, provider, model,
+             vector_space_id, dimension, created_by, activated_by, failed_by, failure_code, failure_message,
+             created_at, updated_at, activated_at, superseded_at, failed_at, place
            )
            RETURNING true
          )
@@ -71,6 +72,7 @@ statements! {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          RETURNING true";
 
+    /// As [`COPY_REVISIONS`].
     COPY_BACKFILLS =
         "WITH copied AS (
            INSERT INTO knowledge_space_profile_backfills (
@@ -80,20 +82,20 @@ statements! {
              last_error_message, row_version, created_at, updated_at, completed_at
            )
            SELECT
-             $1::text, $2::uuid, $3::text, row.id, row.manifest_version, row.source::jsonb, row.source_digest,
-             row.run_state, row.attempts, row.max_attempts, row.worker_id, row.lease_token,
+             $1::text, $2::uuid, $3::text, row.id, row.manifest_version, ($6::text[])[row.place]::jsonb,
+             row.source_digest, row.run_state, row.attempts, row.max_attempts, row.worker_id, row.lease_token,
              row.lease_expires_at, row.heartbeat_at, row.due_at, row.retry_code, row.retry_message,
              row.error_code, row.error_message, row.row_version, row.created_at, row.updated_at,
              row.completed_at
            FROM unnest(
-             $4::uuid[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::integer[], $10::integer[],
-             $11::text[], $12::uuid[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[], $16::text[],
-             $17::text[], $18::text[], $19::text[], $20::integer[], $21::timestamptz[], $22::timestamptz[],
+             $4::uuid[], $5::integer[], $7::text[], $8::text[], $9::integer[], $10::integer[], $11::text[],
+             $12::uuid[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[], $16::text[], $17::text[],
+             $18::text[], $19::text[], $20::integer[], $21::timestamptz[], $22::timestamptz[],
              $23::timestamptz[]
-           ) AS row (
-             id, manifest_version, source, source_digest, run_state, attempts, max_attempts, worker_id,
-             lease_token, lease_expires_at, heartbeat_at, due_at, retry_code, retry_message, error_code,
-             error_message, row_version, created_at, updated_at, completed_at
+           ) WITH ORDINALITY AS row (
+             id, manifest_version, source_digest, run_state, attempts, max_attempts, worker_id, lease_token,
+             lease_expires_at, heartbeat_at, due_at, retry_code, retry_message, error_code, error_message,
+             row_version, created_at, updated_at, completed_at, place
            )
            RETURNING true
          )

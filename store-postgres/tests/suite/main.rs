@@ -24,4 +24,5 @@ mod page;
 mod plans;
 mod settings;
 mod statements;
+mod temporary_files;
 mod unreadable;
