@@ -71,8 +71,7 @@ impl Digest {
     }
 
     pub(crate) fn write(self, out: &mut impl Out) {
-        // Hex digits are ASCII.
-        out.push_str(std::str::from_utf8(&self.to_hex()).unwrap_or_default());
+        out.push_ascii(&self.to_hex());
     }
 }
 
@@ -89,7 +88,7 @@ pub(crate) struct Hashing {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Hashing {
-    const BUFFER: usize = 512;
+    const BUFFER: usize = 256;
 
     fn new() -> Self {
         Self { buffer: [0; Self::BUFFER], filled: 0, sha: None, hashed: 0 }
@@ -148,8 +147,8 @@ impl Out for Hashing {
     }
 
     #[inline]
-    fn push_ascii(&mut self, byte: u8) {
-        self.push(&[byte]);
+    fn push_ascii(&mut self, bytes: &[u8]) {
+        self.push(bytes);
     }
 
     #[inline]
@@ -240,7 +239,7 @@ mod tests {
             let (digest, length) = Digest::of_written(|out| {
                 for (part, way) in parts_of {
                     match way {
-                        0 => out.push_ascii(b'x'),
+                        0 => out.push_ascii(b"x"),
                         1 => out.push_str(text.get(part).unwrap()),
                         _ => out.push_part(&text, part),
                     }

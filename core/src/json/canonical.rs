@@ -8,8 +8,8 @@ use super::lexer::plain_length;
 /// What canonical text is written to: a string, or a digest that never holds all of it.
 pub(crate) trait Out {
     fn push_str(&mut self, text: &str);
-    /// Appends a character of ASCII.
-    fn push_ascii(&mut self, byte: u8);
+    /// Appends characters of ASCII.
+    fn push_ascii(&mut self, bytes: &[u8]);
     /// Appends a part of a text.
     #[inline]
     fn push_part(&mut self, text: &str, part: Range<usize>) {
@@ -24,8 +24,8 @@ impl Out for String {
     }
 
     #[inline]
-    fn push_ascii(&mut self, byte: u8) {
-        self.push(char::from(byte));
+    fn push_ascii(&mut self, bytes: &[u8]) {
+        self.push_str(std::str::from_utf8(bytes).unwrap_or_default());
     }
 }
 
@@ -71,20 +71,23 @@ pub fn write_string(out: &mut String, value: &str) {
 /// Appends a string with its quotes and the least escapes.
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 pub(crate) fn put_string(out: &mut impl Out, value: &str) {
-    out.push_ascii(b'"');
+    out.push_str("\"");
     put_characters(out, value);
-    out.push_ascii(b'"');
+    out.push_str("\"");
 }
 
 /// Appends what stands between the quotes.
 #[cfg_attr(not(target_arch = "wasm32"), inline)]
 pub(crate) fn put_characters(out: &mut impl Out, value: &str) {
+    let plain = plain_length(value.as_bytes());
+    if plain == value.len() { out.push_str(value) } else { put_escaped(out, value) }
+}
+
+#[cold]
+fn put_escaped(out: &mut impl Out, value: &str) {
     let mut rest = value;
     loop {
         let length = plain_length(rest.as_bytes());
-        if length == rest.len() {
-            return out.push_str(rest);
-        }
         // What ends a plain part is ASCII, so both parts are text.
         let (plain, special) = rest.split_at_checked(length).unwrap_or((rest, ""));
         out.push_str(plain);
@@ -107,7 +110,7 @@ fn put_escape(out: &mut impl Out, byte: u8) {
         control => {
             out.push_str("\\u00");
             for digit in [control >> 4, control & 15] {
-                out.push_ascii(if digit < 10 { b'0' + digit } else { b'a' + digit - 10 });
+                out.push_ascii(&[if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }]);
             }
         }
     }
@@ -130,8 +133,7 @@ pub(crate) fn put_integer(out: &mut impl Out, mut value: u64) {
             break;
         }
     }
-    let written = digits.get(digits.len() - length..).unwrap_or_default();
-    out.push_str(std::str::from_utf8(written).unwrap_or_default());
+    out.push_ascii(digits.get(digits.len() - length..).unwrap_or_default());
 }
 
 /// Appends a number's ECMAScript text. Numbers that were parsed are finite.
@@ -142,7 +144,7 @@ pub(crate) fn put_number(out: &mut impl Out, number: f64) {
     let magnitude = number.abs();
     if magnitude < EXACT && magnitude as u64 as f64 == magnitude {
         if number < 0.0 {
-            out.push_ascii(b'-');
+            out.push_str("-");
         }
         return put_integer(out, magnitude as u64);
     }

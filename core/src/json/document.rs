@@ -258,18 +258,18 @@ impl<'a> Document<'a> {
         loop {
             if let Some(entry) = innermost.next() {
                 if innermost.written > 1 {
-                    out.push_ascii(b',');
+                    out.push_str(",");
                 }
                 if innermost.is_object {
                     self.write_string(entry.key, out);
-                    out.push_ascii(b':');
+                    out.push_str(":");
                 }
                 if let Some(begun) = self.begin(&entry.node, order, out) {
                     outer.push(std::mem::replace(&mut innermost, begun));
                 }
                 continue;
             }
-            out.push_ascii(if innermost.is_object { b'}' } else { b']' });
+            out.push_str(if innermost.is_object { "}" } else { "]" });
             match outer.pop() {
                 Some(container) => innermost = container,
                 None => return,
@@ -309,7 +309,7 @@ impl<'a> Document<'a> {
                 return None;
             }
         };
-        out.push_ascii(if is_object { b'{' } else { b'[' });
+        out.push_str(if is_object { "{" } else { "[" });
         let children = self.children(children);
         let reordered = order.filter(|_| is_object).map(|order| {
             let key = |at: &usize| children.get(*at).map_or("", |entry| self.key(entry));

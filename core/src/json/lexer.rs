@@ -55,7 +55,7 @@ impl<'a> Lexer<'a> {
     /// Consumes `wanted` if it comes next.
     #[inline]
     pub(super) fn eat(&mut self, wanted: u8) -> bool {
-        let found = self.peek() == Some(wanted);
+        let found = self.byte(self.at) == Some(wanted) || self.peek() == Some(wanted);
         if found {
             self.at += 1;
         }
@@ -114,6 +114,27 @@ impl<'a> Lexer<'a> {
             form = Form::Exponent;
         }
         Ok(Literal { text: self.text.get(start..self.at).unwrap_or_default(), form, offset: start })
+    }
+
+    /// A number that is a short row of digits and nothing else; of any other nothing is consumed.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(super) fn short_integer(&mut self) -> Option<u32> {
+        const SHORT: usize = 9;
+        let mut at = self.at;
+        let mut value = 0;
+        while let Some(digit @ b'0'..=b'9') = self.byte(at) {
+            value = value * 10 + u32::from(digit - b'0');
+            at += 1;
+            if at - self.at > SHORT {
+                return None;
+            }
+        }
+        // A zero first would be a fault, or a fraction.
+        if self.byte(self.at) == Some(b'0') || matches!(self.byte(at), Some(b'.' | b'e' | b'E')) || at == self.at {
+            return None;
+        }
+        self.at = at;
+        Some(value)
     }
 
     fn digits(&mut self) {
@@ -315,13 +336,11 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
-    const fn zero_bytes(word: u64) -> u64 {
-        word.wrapping_sub(ONES) & !word & HIGH
-    }
-    let quote = zero_bytes(word ^ (ONES * b'"' as u64));
-    let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-    quote | backslash | control
+    // Of a byte below 128, subtracting as much as this sets the high bit only if it was less.
+    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    let control = word.wrapping_sub(ONES * 0x20);
+    (quote | backslash | control) & !word & HIGH
 }
 
 /// The line and the column of a byte offset, both from 1; columns count characters.

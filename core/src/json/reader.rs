@@ -128,7 +128,11 @@ impl<'a> Source<'a> for Reader<'a> {
             Ok(Start::String) => {
                 return self.lexer.plain_string().map(|text| Token::String(Cow::Borrowed(text))).ok_or(Irregular);
             }
-            Ok(Start::Number) => self.lexer.number().and_then(|literal| literal.value()).map(Token::Number),
+            Ok(Start::Number) => match self.lexer.short_integer() {
+                Some(integer) => Ok(f64::from(integer)),
+                None => self.lexer.number().and_then(|literal| literal.value()),
+            }
+            .map(Token::Number),
             Ok(Start::True) => self.lexer.literal("true").map(|()| Token::Bool(true)),
             Ok(Start::False) => self.lexer.literal("false").map(|()| Token::Bool(false)),
             Ok(Start::Null) => self.lexer.literal("null").map(|()| Token::Null),

@@ -175,11 +175,13 @@ impl Embedding<'_> {
     }
 
     pub(super) fn write(&self, out: &mut impl Out) {
-        out.push_ascii(b'{');
-        if let Some(dimension) = self.dimension {
-            out.push_str("\"dimension\":");
-            put_integer(out, dimension.get().into());
-            out.push_ascii(b',');
+        match self.dimension {
+            Some(dimension) => {
+                out.push_str("{\"dimension\":");
+                put_integer(out, dimension.get().into());
+                out.push_str(",");
+            }
+            None => out.push_str("{"),
         }
         self.selection.write_members(out);
         out.push_str(",\"revision\":");

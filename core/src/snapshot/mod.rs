@@ -294,25 +294,8 @@ impl Snapshot {
 /// assert!(report.issues.iter().any(|issue| issue.pointer.as_str() == "/vectorSpaceId"));
 /// ```
 pub fn validate(kind: Kind, text: &[u8]) -> Report<'_> {
-    let (form, limits) = (Form::SNAPSHOT, Limits::SNAPSHOT);
-    let mut rules = Rules::new(DocumentKind::Snapshot, form);
-    let snapshot = match kind {
-        Kind::Embedding => {
-            read_regular(text, limits, &mut rules, |source, rules| EmbeddingFields::read(source, rules))
-                .map(|fields| Some(ValidSnapshot::of(Profile::Embedding(fields?.complete()?))))
-        }
-        Kind::Retrieval => {
-            read_regular(text, limits, &mut rules, |source, rules| RetrievalFields::read(source, rules))
-                .map(|fields| Some(ValidSnapshot::of(Profile::Retrieval(fields?.complete()?))))
-        }
-    };
-    match snapshot {
-        Ok(snapshot) => Report { kind, issues: rules.issues, snapshot },
-        Err(Irregular) => {
-            let (fields, issues) = read_irregular(kind, text, form, limits);
-            Report { kind, issues, snapshot: fields.and_then(Fields::complete).map(ValidSnapshot::of) }
-        }
-    }
+    let (fields, issues) = read(kind, text, Form::SNAPSHOT, Limits::SNAPSHOT);
+    Report { kind, issues, snapshot: fields.and_then(Fields::complete).map(ValidSnapshot::of) }
 }
 
 /// Validates a text as whichever kind of snapshot it is; one that is neither, as the kind of which it has fewer

@@ -331,14 +331,14 @@ impl Retrieval<'_> {
         out.push_str(if self.score_threshold.value.is_on() { "true" } else { "false" });
         out.push_str(",\"stage\":\"");
         out.push_str(self.score_threshold.stage.as_str());
-        out.push_ascii(b'"');
+        out.push_str("\"");
         if let Some(value) = self.score_threshold.value.value() {
             out.push_str(",\"value\":");
             put_number(out, *value);
         }
         out.push_str("},\"topK\":");
         put_integer(out, self.top_k.get().into());
-        out.push_ascii(b'}');
+        out.push_str("}");
     }
 }
 

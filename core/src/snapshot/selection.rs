@@ -85,13 +85,13 @@ impl<'a> Selection<'a> {
         put_characters(out, &self.plugin_id);
         out.push_str("\",\"provider\":\"");
         put_characters(out, &self.provider);
-        out.push_ascii(b'"');
+        out.push_str("\"");
     }
 
     pub(super) fn write(&self, out: &mut impl Out) {
-        out.push_ascii(b'{');
+        out.push_str("{");
         self.write_members(out);
-        out.push_ascii(b'}');
+        out.push_str("}");
     }
 }
 
