@@ -133,7 +133,7 @@ pub(crate) enum Slot<T> {
 
 impl<T> Slot<T> {
     /// Reads the member; a second one of the same key is passed over (its document reports it).
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(crate) fn fill<'a, S: Source<'a>>(
         &mut self,
         source: &mut S,
@@ -244,9 +244,13 @@ pub(crate) fn integer<'a>(
     rules: &mut Rules,
     largest: u32,
 ) -> Read<i64> {
-    let number = match source.token()? {
-        Token::Number(number) => number,
-        other => return rules.wrong_type(source, path, "an integer", &other),
+    let number = match source.short_integer() {
+        Some(integer) if (1..=largest).contains(&integer) => return Ok(Some(integer.into())),
+        Some(integer) => f64::from(integer),
+        None => match source.token()? {
+            Token::Number(number) => number,
+            other => return rules.wrong_type(source, path, "an integer", &other),
+        },
     };
     // INVARIANT: within 32 bits, so that the conversions are exact for an integral number.
     if (1.0..=f64::from(largest)).contains(&number) && f64::from(number as u32) == number {

@@ -547,17 +547,13 @@ impl Parser<'_> {
 
     #[cold]
     fn refuse_repeated_keys(&mut self, first: usize) -> Result<(), Fault> {
-        let members = self.pending.get(first..).unwrap_or_default();
-        let key = |entry: &Entry| string(self.text, &self.decoded, entry.key);
-        let repeated: Vec<String> = members
-            .iter()
-            .zip(members.iter().skip(1))
-            .filter(|(one, next)| one.rank == next.rank && key(one) == key(next))
-            .map(|(_, next)| key(next).to_owned())
-            .take(REPORTED_FAULTS)
-            .collect();
-        for key in repeated {
-            let pointer = self.container_pointer().child(&key);
+        for at in first + 1..self.pending.len() {
+            let (Some(before), Some(member)) = (self.pending.get(at - 1), self.pending.get(at)) else { continue };
+            let key = string(self.text, &self.decoded, member.key);
+            if before.rank != member.rank || string(self.text, &self.decoded, before.key) != key {
+                continue;
+            }
+            let pointer = self.container_pointer().child(key);
             let message = "expected each key once in an object, found one twice";
             self.go_on_after(Fault::new(JsonCode::DuplicateKey, self.lexer.offset(), message), pointer)?;
         }
@@ -617,9 +613,11 @@ fn rank(text: &str, decoded: &str, key: Span) -> u64 {
         let beyond = u64::MAX.checked_shr(8 * range.len() as u32).unwrap_or(0);
         return u64::from_be_bytes(*eight) & !beyond;
     }
-    let bytes = from.as_bytes().get(range).unwrap_or_default();
-    let rank = bytes.iter().take(8).fold(0, |rank, byte| rank << 8 | u64::from(*byte));
-    rank.checked_shl(8 * 8_u32.saturating_sub(bytes.len() as u32)).unwrap_or(0)
+    let mut eight = [0; 8];
+    for (place, byte) in eight.iter_mut().zip(from.as_bytes().get(range).unwrap_or_default()) {
+        *place = *byte;
+    }
+    u64::from_be_bytes(eight)
 }
 
 /// [`utf16_order`] of two keys.

@@ -117,17 +117,19 @@ impl<'a> Lexer<'a> {
     }
 
     /// A number that is a short row of digits and nothing else; of any other nothing is consumed.
-    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
     pub(super) fn short_integer(&mut self) -> Option<u32> {
+        // That many digits fit the type.
         const SHORT: usize = 9;
         let mut at = self.at;
         let mut value = 0;
         while let Some(digit @ b'0'..=b'9') = self.byte(at) {
-            value = value * 10 + u32::from(digit - b'0');
-            at += 1;
-            if at - self.at > SHORT {
+            if at - self.at == SHORT {
                 return None;
             }
+            value = value * 10 + u32::from(digit - b'0');
+            at += 1;
         }
         // A zero first would be a fault, or a fraction.
         if self.byte(self.at) == Some(b'0') || matches!(self.byte(at), Some(b'.' | b'e' | b'E')) || at == self.at {
@@ -306,7 +308,7 @@ impl<'a> Lexer<'a> {
 
 /// How many bytes come before the first quote, backslash or control character: what a string can hold as it is,
 /// in a text as in canonical form.
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     let mut words = bytes.chunks_exact(8);

@@ -40,14 +40,15 @@ impl Literal<'_> {
     /// Whether the literal is its own canonical text, told without reading its value. Decimals of up to 15
     /// significant digits are texts of different doubles each, so that of a double there is no shorter one.
     pub(super) fn is_canonical(&self) -> bool {
-        let magnitude = self.text.strip_prefix('-').unwrap_or(self.text);
+        let text = self.text.as_bytes();
+        let magnitude = text.strip_prefix(b"-").unwrap_or(text);
         match self.form {
-            Form::Integer => magnitude.len() <= SAFE_DIGITS && self.text != "-0",
+            Form::Integer => magnitude.len() <= SAFE_DIGITS && text != b"-0",
             // A text below 10^-6 has an exponent.
             Form::Fraction => {
                 magnitude.len() <= SAFE_DIGITS + 1
-                    && !magnitude.ends_with('0')
-                    && !magnitude.starts_with("0.000000")
+                    && magnitude.last() != Some(&b'0')
+                    && !magnitude.starts_with(b"0.000000")
             }
             Form::Exponent => false,
         }
@@ -55,7 +56,7 @@ impl Literal<'_> {
 
     /// The value of a literal that is its own canonical text.
     pub(super) fn canonical_value(text: &str) -> f64 {
-        let form = if text.contains('.') { Form::Fraction } else { Form::Integer };
+        let form = if text.as_bytes().contains(&b'.') { Form::Fraction } else { Form::Integer };
         Literal { text, form, offset: 0 }.value().unwrap_or_default()
     }
 

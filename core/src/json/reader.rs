@@ -33,6 +33,10 @@ pub(crate) trait Source<'a> {
     fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular>;
     /// Whether the array that was begun has another element.
     fn element(&mut self) -> Result<bool, Irregular>;
+    /// The next value, if it is a number that is a short row of digits and nothing else. Of any other nothing is read.
+    fn short_integer(&mut self) -> Option<u32> {
+        None
+    }
     /// Passes over the next value, whatever it is.
     fn skip(&mut self) -> Result<(), Irregular>;
     /// Passes over the rest of the array or object that was begun.
@@ -48,6 +52,11 @@ impl<'a, S: Source<'a> + ?Sized> Source<'a> for &mut S {
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular> {
         (**self).member()
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    fn short_integer(&mut self) -> Option<u32> {
+        (**self).short_integer()
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {
@@ -128,11 +137,7 @@ impl<'a> Source<'a> for Reader<'a> {
             Ok(Start::String) => {
                 return self.lexer.plain_string().map(|text| Token::String(Cow::Borrowed(text))).ok_or(Irregular);
             }
-            Ok(Start::Number) => match self.lexer.short_integer() {
-                Some(integer) => Ok(f64::from(integer)),
-                None => self.lexer.number().and_then(|literal| literal.value()),
-            }
-            .map(Token::Number),
+            Ok(Start::Number) => self.lexer.number().and_then(|literal| literal.value()).map(Token::Number),
             Ok(Start::True) => self.lexer.literal("true").map(|()| Token::Bool(true)),
             Ok(Start::False) => self.lexer.literal("false").map(|()| Token::Bool(false)),
             Ok(Start::Null) => self.lexer.literal("null").map(|()| Token::Null),
@@ -155,6 +160,13 @@ impl<'a> Source<'a> for Reader<'a> {
         }
         let key = self.lexer.plain_string().ok_or(Irregular)?;
         if self.lexer.eat(b':') { Ok(Some(Cow::Borrowed(key))) } else { Err(Irregular) }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn short_integer(&mut self) -> Option<u32> {
+        self.lexer.peek();
+        self.lexer.short_integer()
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {

@@ -29,6 +29,7 @@ pub(super) struct EmbeddingFields<'a> {
 }
 
 impl<'a> EmbeddingFields<'a> {
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn read(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
         let path = &Path::ROOT;
         if !rules::object(source, path, rules)? {
@@ -63,6 +64,7 @@ impl<'a> EmbeddingFields<'a> {
     }
 
     /// The profile, if nothing is left to fill in.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn complete(self) -> Option<Embedding<'a>> {
         Some(Embedding {
             revision: self.revision?,

@@ -23,7 +23,7 @@ use crate::rules::{Form, Read, Rules};
 use embedding::EmbeddingFields;
 use retrieval::RetrievalFields;
 
-use crate::digest::Digest;
+use crate::digest::{Digest, Hashing};
 use crate::json::{Document, DocumentSource, Irregular, Limits, Out, Reader, SharedReader, Source, shared};
 use crate::numbers::{Dimension, RevisionNumber};
 use crate::report::{DocumentKind, Issue, Report};
@@ -136,8 +136,13 @@ pub struct ValidSnapshot<'a> {
 
 impl<'a> ValidSnapshot<'a> {
     fn of(profile: Profile<'a>) -> Self {
-        let digest = profile.digest();
-        Self { profile, digest }
+        Self::hashed(profile, Profile::write, |profile| profile)
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    fn hashed<P>(read: P, write: impl FnOnce(&P, &mut Hashing), profile: impl FnOnce(P) -> Profile<'a>) -> Self {
+        let (digest, _) = Digest::of_written(|out| write(&read, out));
+        Self { profile: profile(read), digest }
     }
 
     /// What it says.
@@ -294,8 +299,34 @@ impl Snapshot {
 /// assert!(report.issues.iter().any(|issue| issue.pointer.as_str() == "/vectorSpaceId"));
 /// ```
 pub fn validate(kind: Kind, text: &[u8]) -> Report<'_> {
-    let (fields, issues) = read(kind, text, Form::SNAPSHOT, Limits::SNAPSHOT);
-    Report { kind, issues, snapshot: fields.and_then(Fields::complete).map(ValidSnapshot::of) }
+    let mut rules = Rules::new(DocumentKind::Snapshot, Form::SNAPSHOT);
+    match read_valid(kind, text, &mut rules) {
+        Ok(snapshot) => Report { kind, issues: rules.issues, snapshot },
+        Err(Irregular) => {
+            let (fields, issues) = read_irregular(kind, text, Form::SNAPSHOT, Limits::SNAPSHOT);
+            Report { kind, issues, snapshot: fields.and_then(Fields::complete).map(ValidSnapshot::of) }
+        }
+    }
+}
+
+/// Reads a well-formed text. Each kind has its way of its own from the text to the digest: what is passed through an
+/// enum of both is copied at every step.
+#[cfg(not(target_arch = "wasm32"))]
+fn read_valid<'a>(kind: Kind, text: &'a [u8], rules: &mut Rules) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
+    let limits = Limits::SNAPSHOT;
+    match kind {
+        Kind::Embedding => read_regular(text, limits, rules, |source, rules| EmbeddingFields::read(source, rules))
+            .map(|fields| Some(ValidSnapshot::hashed(fields?.complete()?, Embedding::write, Profile::Embedding))),
+        Kind::Retrieval => read_regular(text, limits, rules, |source, rules| RetrievalFields::read(source, rules))
+            .map(|fields| Some(ValidSnapshot::hashed(fields?.complete()?, Retrieval::write, Profile::Retrieval))),
+    }
+}
+
+/// Reads a well-formed text; in the browser by the way that is there anyway.
+#[cfg(target_arch = "wasm32")]
+fn read_valid<'a>(kind: Kind, text: &'a [u8], rules: &mut Rules) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
+    read_regular(text, Limits::SNAPSHOT, rules, |source, rules| Fields::read(kind, source, rules))
+        .map(|fields| fields.and_then(Fields::complete).map(ValidSnapshot::of))
 }
 
 /// Validates a text as whichever kind of snapshot it is; one that is neither, as the kind of which it has fewer
@@ -420,7 +451,7 @@ fn read(kind: Kind, text: &[u8], form: Form, limits: Limits) -> (Option<Fields<'
 }
 
 /// Reads a well-formed text as it streams by.
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 fn read_regular<'a, F>(
     text: &'a [u8],
     limits: Limits,

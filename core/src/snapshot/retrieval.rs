@@ -111,6 +111,7 @@ pub(super) struct RetrievalFields<'a> {
 }
 
 impl<'a> RetrievalFields<'a> {
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn read(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
         let path = &Path::ROOT;
         if !rules::object(source, path, rules)? {
@@ -171,6 +172,7 @@ impl<'a> RetrievalFields<'a> {
         Ok(top_k.map(|top_k| Self { default_mode, reasoning_model, rerank, revision, score_threshold, top_k }))
     }
 
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn numbered(self, revision: RevisionNumber) -> Retrieval<'a> {
         Retrieval {
             default_mode: self.default_mode,
@@ -183,6 +185,7 @@ impl<'a> RetrievalFields<'a> {
     }
 
     /// The profile, if nothing is left to fill in.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn complete(self) -> Option<Retrieval<'a>> {
         let revision = self.revision?;
         Some(self.numbered(revision))

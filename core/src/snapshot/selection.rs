@@ -126,6 +126,7 @@ impl<'a> SelectionFields<'a> {
         Ok(true)
     }
 
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn finish(self, path: &Path<'_>, rules: &mut Rules) -> Option<Selection<'a>> {
         let model = self.model.required(rules, &path.member("model"));
         let plugin_id = self.plugin_id.required(rules, &path.member("pluginId"));
