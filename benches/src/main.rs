@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use benches::digest;
 use benches::machine::Machine;
 use benches::results::Results;
+use benches::{digest, sqlite};
 use clap::{Args, Parser};
 
 /// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
@@ -16,6 +16,14 @@ enum Bench {
     Digest {
         /// How long each of the four cases is measured, in seconds.
         #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+        seconds: f64,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Propose and activate in a file of SQLite, beside the same statements by hand.
+    Sqlite {
+        /// How long each of the two cases is measured, in seconds.
+        #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
         seconds: f64,
         #[command(flatten)]
         output: Output,
@@ -50,6 +58,10 @@ fn main() -> anyhow::Result<()> {
         Bench::Digest { seconds, output } => {
             let rows = digest::run(Duration::try_from_secs_f64(seconds)?);
             output.put(&results("digest", Machine::this(), rows), digest::FLOOR)
+        }
+        Bench::Sqlite { seconds, output } => {
+            let rows = sqlite::run(Duration::try_from_secs_f64(seconds)?)?;
+            output.put(&results("sqlite", Machine::this(), rows), sqlite::PEER)
         }
     }
 }
