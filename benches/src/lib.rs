@@ -9,3 +9,4 @@ pub mod machine;
 pub mod measure;
 pub mod results;
 pub mod sqlite;
+pub mod wasm;

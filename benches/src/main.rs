@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use benches::machine::Machine;
 use benches::results::Results;
-use benches::{digest, sqlite};
+use benches::{digest, sqlite, wasm};
 use clap::{Args, Parser};
 
 /// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
@@ -28,6 +28,14 @@ enum Bench {
         #[command(flatten)]
         output: Output,
     },
+    /// Validate in WASM beside zod, in Node and in Chromium; the package's size and its time to a first answer.
+    Wasm {
+        /// How long each of the four validations is measured, in seconds.
+        #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+        seconds: f64,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Args)]
@@ -46,6 +54,9 @@ impl Output {
             println!("{program}: {version}");
         }
         println!("{}", results.table(reference));
+        for (name, bytes) in &results.bytes {
+            println!("{name}: {bytes} bytes");
+        }
         let file = self.json.unwrap_or_else(|| PathBuf::from(format!("benches/results/{}.json", results.bench)));
         results.write(&file)?;
         println!("written to {}", file.display());
@@ -62,6 +73,11 @@ fn main() -> anyhow::Result<()> {
         Bench::Sqlite { seconds, output } => {
             let rows = sqlite::run(Duration::try_from_secs_f64(seconds)?)?;
             output.put(&results("sqlite", Machine::this(), rows), sqlite::PEER)
+        }
+        Bench::Wasm { seconds, output } => {
+            let wasm::Found { rows, bytes, programs } = wasm::run(Duration::try_from_secs_f64(seconds)?)?;
+            let machine = Machine { programs, ..Machine::this() };
+            output.put(&Results { bytes, ..results("wasm", machine, rows) }, wasm::PEER)
         }
     }
 }
