@@ -7,6 +7,7 @@ pub mod digest;
 pub mod inputs;
 pub mod machine;
 pub mod measure;
+pub mod report;
 pub mod results;
 pub mod sqlite;
 pub mod wasm;

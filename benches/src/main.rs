@@ -1,11 +1,11 @@
 //! `cargo xtask bench …`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use benches::machine::Machine;
 use benches::results::Results;
-use benches::{digest, sqlite, wasm};
+use benches::{digest, report, sqlite, wasm};
 use clap::{Args, Parser};
 
 /// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
@@ -36,6 +36,8 @@ enum Bench {
         #[command(flatten)]
         output: Output,
     },
+    /// Write `benches/REPORT.md` and `benches/REPORT.svg` from what the others found.
+    Report,
 }
 
 #[derive(Args)]
@@ -79,6 +81,7 @@ fn main() -> anyhow::Result<()> {
             let machine = Machine { programs, ..Machine::this() };
             output.put(&Results { bytes, ..results("wasm", machine, rows) }, wasm::PEER)
         }
+        Bench::Report => report::write(Path::new("benches")),
     }
 }
 
