@@ -12,7 +12,8 @@ use rusqlite::{Connection, OpenFlags, Params, Transaction, TransactionBehavior, 
 use space_profiles_core::Digest;
 use uuid::Uuid;
 
-use super::{BY, Candidate, KIND};
+use super::{BY, KIND};
+use crate::candidate::Candidate;
 
 /// The head's row and what its revision's row names.
 const HEAD: &str = "

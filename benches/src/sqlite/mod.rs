@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use space_profiles_core::snapshot::{Selection, VectorSpaceId};
-use space_profiles_core::{Kind, OsDraw, Proposal, Registry, RevisionNumber, Space, SubjectId, TenantId};
+use space_profiles_core::{Kind, OsDraw, Proposal, Registry, Space, SubjectId, TenantId};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use self::by_hand::ByHand;
+use crate::candidate::{Candidate, revision};
 use crate::measure::{Subject, in_turn};
 use crate::results::Row;
 
@@ -98,43 +98,6 @@ fn space() -> anyhow::Result<Space> {
     Ok(Space { tenant: TenantId::new(TENANT)?, id: Uuid::now_v7().into() })
 }
 
-/// A new configuration for every number, so that none is refused as no change.
-struct Candidate {
-    number: u32,
-    plugin_id: &'static str,
-    provider: &'static str,
-    model: String,
-    dimension: u32,
-    vector_space_id: String,
-    /// Canonical.
-    snapshot: String,
-    /// Canonical.
-    capability: String,
-}
-
-impl Candidate {
-    fn new(number: u32) -> anyhow::Result<Self> {
-        let (plugin_id, provider, dimension) = ("langgenius/openai", "openai", 1_536);
-        let model = format!("text-embedding-{}", number % 100);
-        let selection =
-            Selection::new(plugin_id, provider, &model).map_err(|issues| anyhow::anyhow!("{issues:?}"))?;
-        let vector_space_id = VectorSpaceId::version_1(&selection, revision(number)?).to_string();
-        let snapshot = format!(
-            "{{\"dimension\":{dimension},\"model\":\"{model}\",\"pluginId\":\"{plugin_id}\",\
-             \"provider\":\"{provider}\",\"revision\":{number},\"vectorSpaceId\":\"{vector_space_id}\"}}"
-        );
-        let hex = "e".repeat(64);
-        let capability = format!(
-            "{{\"capabilityDigest\":\"sha256:{hex}\",\"checkedAt\":\"2026-07-14T12:00:00Z\",\
-             \"dimension\":{dimension},\"distanceMetric\":\"cosine\",\"inputModalities\":[\"text\"],\
-             \"kind\":\"{KIND}\",\"pluginUniqueIdentifier\":\"{plugin_id}:0.2.7\",\
-             \"schemaFingerprint\":\"sha256:{hex}\",\"selection\":{{\"model\":\"{model}\",\
-             \"pluginId\":\"{plugin_id}\",\"provider\":\"{provider}\"}}}}"
-        );
-        Ok(Self { number, plugin_id, provider, model, dimension, vector_space_id, snapshot, capability })
-    }
-}
-
 /// A registry, and who asks it.
 struct Ours {
     registry: Registry,
@@ -166,10 +129,6 @@ fn propose_and_activate(peer: &mut ByHand, space: &Space, number: u32) -> anyhow
     let (tenant, space) = (space.tenant.as_str(), space.id.to_string());
     peer.propose(tenant, &space, &candidate)?;
     peer.activate(tenant, &space, number)
-}
-
-fn revision(number: u32) -> anyhow::Result<RevisionNumber> {
-    Ok(RevisionNumber::try_from(i64::from(number))?)
 }
 
 #[cfg(test)]
