@@ -32,7 +32,10 @@ pub fn in_turn(case: &str, subjects: Vec<Subject<'_>>, budget: Duration) -> Vec<
     let begin = Instant::now();
     let mut rounds = 0;
     while rounds < LEAST_SAMPLES || begin.elapsed() < budget {
-        for (subject, repeats, samples) in &mut measured {
+        // Back and forth: whoever comes next meets the caches and the disk as its predecessor left them.
+        let turns: &mut dyn Iterator<Item = _> =
+            if rounds % 2 == 0 { &mut measured.iter_mut() } else { &mut measured.iter_mut().rev() };
+        for (subject, repeats, samples) in turns {
             samples.push(time(&mut subject.work, *repeats).as_nanos() as f64 / f64::from(*repeats));
         }
         rounds += 1;

@@ -140,7 +140,8 @@ impl Results {
     }
 }
 
-fn ratio(row: &Row, of: &Row) -> Option<Quartiles> {
+/// How many times the time of `of` a row took, sample by sample.
+pub(crate) fn ratio(row: &Row, of: &Row) -> Option<Quartiles> {
     let ratios: Vec<f64> = row.samples_ns.iter().zip(&of.samples_ns).map(|(one, other)| one / other).collect();
     (!ratios.is_empty()).then(|| Quartiles::of(&ratios))
 }

@@ -50,7 +50,9 @@ pub(crate) fn locate(option: &str, url: &str) -> Result<Location, Failure> {
     let wrong = |message: &str| Failure::Usage { message: format!("{option}: {message}") };
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     match scheme {
-        "sqlite" => SqliteOptions::from_url(url).map(Location::Sqlite).map_err(|error| wrong(&error.message)),
+        "sqlite" => SqliteOptions::from_url(url)
+            .map(|options| Location::Sqlite(options.in_place(|call| tokio::task::block_in_place(call))))
+            .map_err(|error| wrong(&error.message)),
         "postgres" | "postgresql" => PostgresOptions::from_url(url)
             .map(|options| Location::Postgres(Box::new(options)))
             .map_err(|error| wrong(&error.message)),

@@ -1,9 +1,9 @@
-//! The thread that owns the connection.
+//! Where calls of SQLite happen, which block.
 //!
-//! SQLite's calls block, so they happen on a thread of their own, one job after the other. A caller that stops
-//! waiting leaves its job to finish: each is one transaction and so happens wholly or not at all.
+//! They happen one after the other, on a thread that owns the connection or on the threads that make them. A caller
+//! that stops waiting leaves its job to finish: each is one transaction and so happens wholly or not at all.
 
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
 use futures_channel::oneshot;
@@ -12,21 +12,31 @@ use space_profiles_core::{StoreCode, StoreError};
 
 use crate::error::JobError;
 
+/// Runs what it is given, on this thread and at once, after it has told a runtime that this thread is going to block.
+pub(crate) type Blocking = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// A way to the connection, which goes with the last one.
+#[derive(Clone)]
+pub(crate) enum Calls {
+    /// On a thread of their own. A caller is woken when its job is done.
+    OnThread(mpsc::Sender<Order>),
+    /// On the thread that makes them. Nobody has to be woken, which can take longer than the job itself.
+    InPlace { connection: Arc<Mutex<Option<Connection>>>, blocking: Blocking },
+}
+
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-enum Order {
+pub(crate) enum Order {
     Do(Job),
     Close(oneshot::Sender<()>),
 }
 
-/// A handle of the thread, which ends with its last handle.
-#[derive(Clone)]
-pub(crate) struct ConnectionThread {
-    orders: mpsc::Sender<Order>,
-}
+impl Calls {
+    pub(crate) fn in_place(connection: Connection, blocking: Blocking) -> Self {
+        Self::InPlace { connection: Arc::new(Mutex::new(Some(connection))), blocking }
+    }
 
-impl ConnectionThread {
-    pub(crate) fn start(mut connection: Connection) -> Result<Self, StoreError> {
+    pub(crate) fn on_thread(mut connection: Connection) -> Result<Self, StoreError> {
         let (orders, received) = mpsc::channel();
         let work = move || {
             for order in received {
@@ -47,26 +57,48 @@ impl ConnectionThread {
                 format!("expected to start a thread for the database: {error}"),
             )
         })?;
-        Ok(Self { orders })
+        Ok(Self::OnThread(orders))
     }
 
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> Result<T, JobError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (answer, answered) = oneshot::channel();
-        let job = move |connection: &mut Connection| {
-            let _ = answer.send(job(connection).map_err(StoreError::from));
-        };
-        self.orders.send(Order::Do(Box::new(job))).map_err(|_| ended())?;
-        answered.await.map_err(|_| ended())?
+        match self {
+            Self::OnThread(orders) => {
+                let (answer, answered) = oneshot::channel();
+                let job = move |connection: &mut Connection| {
+                    let _ = answer.send(job(connection).map_err(StoreError::from));
+                };
+                orders.send(Order::Do(Box::new(job))).map_err(|_| ended())?;
+                answered.await.map_err(|_| ended())?
+            }
+            Self::InPlace { connection, blocking } => {
+                let (mut job, mut answer) = (Some(job), None);
+                blocking(&mut || {
+                    // Another job that panicked may have left a transaction open.
+                    let Ok(mut connection) = connection.lock() else { return };
+                    if let (Some(connection), Some(job)) = (connection.as_mut(), job.take()) {
+                        answer = Some(job(connection).map_err(StoreError::from));
+                    }
+                });
+                answer.unwrap_or_else(|| Err(ended()))
+            }
+        }
     }
 
     pub(crate) async fn close(&self) {
-        let (closed, closing) = oneshot::channel();
-        if self.orders.send(Order::Close(closed)).is_ok() {
-            // An error means that another handle's close came first.
-            let _ = closing.await;
+        match self {
+            Self::OnThread(orders) => {
+                let (closed, closing) = oneshot::channel();
+                if orders.send(Order::Close(closed)).is_ok() {
+                    // An error means that another handle's close came first.
+                    let _ = closing.await;
+                }
+            }
+            Self::InPlace { connection, blocking } => {
+                blocking(&mut || drop(connection.lock().unwrap_or_else(PoisonError::into_inner).take()));
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Keeps profiles in an SQLite file, or in memory: for offline work and for tests.
 //!
 //! [`SqliteStore`] implements [`Store`](space_profiles_core::Store) over one connection, which lives on a thread
-//! of its own: no call blocks an async runtime, and none is needed.
+//! of its own: no call blocks an async runtime, and none is needed. On a runtime that lets a task block there is a
+//! faster way, [`SqliteOptions::in_place`].
 //!
 //! ```
 //! use std::sync::Arc;

@@ -93,8 +93,8 @@ fn scope(connection: &Connection, query: &ScopeQuery, now: Timestamp) -> Result<
         space: space(connection, &query.scope.space)?,
         has_legacy_profile: has_legacy_profile(connection, key, query.scope.kind)?,
         head_predecessor: predecessor(connection, key, head_number)?,
-        active: in_state(connection, key, "active")?,
-        candidate: in_state(connection, key, "candidate")?,
+        active: active(connection, key)?,
+        candidate: candidate(connection, key)?,
         newest: newest(connection, key)?,
         revision: by_number(connection, key, query.revision)?,
         predecessor: predecessor(connection, key, query.revision)?,
@@ -190,13 +190,24 @@ fn lowest_revision(connection: &Connection, key: &ScopeKey<'_>) -> Result<Option
     first(connection, sql, params![key.tenant, key.space, key.kind], rows::revision)
 }
 
-fn in_state(connection: &Connection, key: &ScopeKey<'_>, state: &str) -> Result<Option<RevisionNumber>, JobError> {
+fn active(connection: &Connection, key: &ScopeKey<'_>) -> Result<Option<RevisionNumber>, JobError> {
     const SQL: &str = "
         SELECT id, revision
         FROM knowledge_space_profile_revisions
-        WHERE tenant_id = ?1 AND knowledge_space_id = ?2 AND kind = ?3 AND state = ?4
+        WHERE tenant_id = ?1 AND knowledge_space_id = ?2 AND kind = ?3 AND state = 'active'
         ORDER BY revision LIMIT 1";
-    first(connection, SQL, params![key.tenant, key.space, key.kind, state], number)
+    first(connection, SQL, params![key.tenant, key.space, key.kind], number)
+}
+
+/// Not one statement with [`active`] and a parameter: each state has a partial index, so SQLite would plan anew
+/// whenever the parameter changes.
+fn candidate(connection: &Connection, key: &ScopeKey<'_>) -> Result<Option<RevisionNumber>, JobError> {
+    const SQL: &str = "
+        SELECT id, revision
+        FROM knowledge_space_profile_revisions
+        WHERE tenant_id = ?1 AND knowledge_space_id = ?2 AND kind = ?3 AND state = 'candidate'
+        ORDER BY revision LIMIT 1";
+    first(connection, SQL, params![key.tenant, key.space, key.kind], number)
 }
 
 /// Two looks at the end of an index, one a state, cost the same however long the history is.

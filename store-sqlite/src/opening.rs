@@ -37,7 +37,7 @@ pub(crate) fn pending_migrations(options: &SqliteOptions) -> Result<Vec<&'static
 }
 
 fn connect(options: &SqliteOptions) -> Result<Connection, StoreError> {
-    // One thread uses the connection, so SQLite need not lock it.
+    // One thread at a time uses the connection, so SQLite need not lock it.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, options.create);
     let connection = match &options.location {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use space_profiles_core::{ArgumentError, Clock};
 
 use crate::clock::SystemClock;
+use crate::connection::Blocking;
 
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -26,6 +27,7 @@ pub struct SqliteOptions {
     pub(crate) busy_timeout: Duration,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) create: bool,
+    pub(crate) in_place: Option<Blocking>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +48,13 @@ impl SqliteOptions {
     }
 
     fn at(location: Location) -> Self {
-        Self { location, busy_timeout: DEFAULT_BUSY_TIMEOUT, clock: Arc::new(SystemClock), create: true }
+        Self {
+            location,
+            busy_timeout: DEFAULT_BUSY_TIMEOUT,
+            clock: Arc::new(SystemClock),
+            create: true,
+            in_place: None,
+        }
     }
 
     /// Reads `sqlite:PATH`, `sqlite://PATH` or `sqlite::memory:`, with `?busy_timeout_ms=N` or without.
@@ -108,6 +116,24 @@ impl SqliteOptions {
     #[must_use]
     pub fn create(self, create: bool) -> Self {
         Self { create, ..self }
+    }
+
+    /// Makes calls on the thread that awaits them, within `blocking`, which is to run what it is given at once and to
+    /// tell the runtime that this thread will be blocked meanwhile. At first they are made on a thread of the store's
+    /// own, which needs no runtime and suits all of them, but being handed over twice takes a call about as long as
+    /// SQLite does.
+    ///
+    /// On Tokio's multi-threaded runtime:
+    ///
+    /// ```
+    /// use space_profiles_sqlite::SqliteOptions;
+    /// let options = SqliteOptions::memory().in_place(|call| tokio::task::block_in_place(call));
+    /// ```
+    ///
+    /// A program in which nothing else happens while it waits needs only `in_place(|call| call())`.
+    #[must_use]
+    pub fn in_place(self, blocking: impl Fn(&mut dyn FnMut()) + Send + Sync + 'static) -> Self {
+        Self { in_place: Some(Arc::new(blocking)), ..self }
     }
 }
 

@@ -13,7 +13,7 @@ use space_profiles_core::{
     StoreError, TenantId, Timestamp,
 };
 
-use crate::connection::ConnectionThread;
+use crate::connection::Calls;
 use crate::error::JobError;
 use crate::options::SqliteOptions;
 use crate::{apply, audit, claim, ledger, load, opening, pages, schema};
@@ -24,7 +24,7 @@ use crate::{apply, audit, claim, ledger, load, opening, pages, schema};
 /// other, so open a second store where a long one must not hold up the rest.
 #[derive(Clone)]
 pub struct SqliteStore {
-    thread: ConnectionThread,
+    calls: Calls,
     clock: Arc<dyn Clock>,
 }
 
@@ -46,7 +46,11 @@ impl SqliteStore {
     /// or a newer version made it. `STORE_BUSY`, `STORE_READ_ONLY`, `STORE_FULL`.
     pub fn open(options: &SqliteOptions) -> Result<Self, StoreError> {
         let connection = opening::open(options)?;
-        Ok(Self { thread: ConnectionThread::start(connection)?, clock: Arc::clone(&options.clock) })
+        let calls = match &options.in_place {
+            Some(blocking) => Calls::in_place(connection, Arc::clone(blocking)),
+            None => Calls::on_thread(connection)?,
+        };
+        Ok(Self { calls, clock: Arc::clone(&options.clock) })
     }
 
     /// The names of the migrations that a database lacks; all of them if it does not exist. Changes nothing, and
@@ -70,7 +74,7 @@ impl SqliteStore {
     /// of any handle, fail with `STORE_UNAVAILABLE`. A program that ends without loses nothing, but may leave
     /// `-wal` and `-shm` files beside the database, which then belong to it.
     pub async fn close(&self) {
-        self.thread.close().await;
+        self.calls.close().await;
     }
 
     /// Runs a closure on the connection: the way in which tests damage rows.
@@ -79,7 +83,7 @@ impl SqliteStore {
         &self,
         job: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.thread.call(|connection| Ok(job(connection)?)).await
+        self.calls.call(|connection| Ok(job(connection)?)).await
     }
 
     /// Runs a job that reads the clock.
@@ -88,7 +92,7 @@ impl SqliteStore {
         job: impl FnOnce(&mut Connection, &dyn Clock) -> Result<T, JobError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let clock = Arc::clone(&self.clock);
-        self.thread.call(move |connection| job(connection, &*clock)).await
+        self.calls.call(move |connection| job(connection, &*clock)).await
     }
 }
 
@@ -111,7 +115,7 @@ impl Store for SqliteStore {
 
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
         let change = change.clone();
-        self.thread.call(move |connection| apply::apply(connection, &change)).await
+        self.calls.call(move |connection| apply::apply(connection, &change)).await
     }
 
     /// Up to 4 milliseconds an attempt, slept on a thread of its own: the connection's is for work.
@@ -136,12 +140,12 @@ impl Store for SqliteStore {
         limit: PageLimit,
     ) -> Result<RevisionPage, StoreError> {
         let scope = scope.clone();
-        self.thread.call(move |connection| pages::revisions(connection, &scope, after, limit)).await
+        self.calls.call(move |connection| pages::revisions(connection, &scope, after, limit)).await
     }
 
     async fn revision_at(&self, scope: &Scope, moment: Timestamp) -> Result<Option<RevisionRow>, StoreError> {
         let scope = scope.clone();
-        self.thread.call(move |connection| pages::revision_at(connection, &scope, moment)).await
+        self.calls.call(move |connection| pages::revision_at(connection, &scope, moment)).await
     }
 
     async fn space_page(
@@ -151,21 +155,21 @@ impl Store for SqliteStore {
         limit: PageLimit,
     ) -> Result<Vec<SpaceRow>, StoreError> {
         let (tenant, after) = (tenant.cloned(), after.cloned());
-        self.thread.call(move |connection| pages::spaces(connection, tenant.as_ref(), after.as_ref(), limit)).await
+        self.calls.call(move |connection| pages::spaces(connection, tenant.as_ref(), after.as_ref(), limit)).await
     }
 
     async fn audit_page(&self, after: Option<&Space>, limit: PageLimit) -> Result<Vec<SpaceContent>, StoreError> {
         let after = after.cloned();
-        self.thread.call(move |connection| audit::page(connection, after.as_ref(), limit)).await
+        self.calls.call(move |connection| audit::page(connection, after.as_ref(), limit)).await
     }
 
     async fn space_content(&self, space: &Space) -> Result<SpaceContent, StoreError> {
         let space = space.clone();
-        self.thread.call(move |connection| audit::space(connection, space)).await
+        self.calls.call(move |connection| audit::space(connection, space)).await
     }
 
     async fn schema_differences(&self) -> Result<Vec<String>, StoreError> {
-        self.thread.call(schema::differences).await
+        self.calls.call(schema::differences).await
     }
 
     async fn discovery_page(
@@ -181,7 +185,7 @@ impl Store for SqliteStore {
 
     async fn enqueue(&self, backfills: &[Backfill]) -> Result<Vec<BackfillId>, StoreError> {
         let backfills = backfills.to_vec();
-        self.thread.call(move |connection| ledger::enqueue(connection, &backfills)).await
+        self.calls.call(move |connection| ledger::enqueue(connection, &backfills)).await
     }
 
     async fn claim(&self, claim: &Claim) -> Result<Claimed, StoreError> {
@@ -196,7 +200,7 @@ impl Store for SqliteStore {
         limit: PageLimit,
     ) -> Result<Vec<BackfillRow>, StoreError> {
         let filter = filter.clone();
-        self.thread.call(move |connection| pages::backfills(connection, &filter, after, limit)).await
+        self.calls.call(move |connection| pages::backfills(connection, &filter, after, limit)).await
     }
 
     async fn backfill_counts(&self, filter: &SpaceFilter) -> Result<BackfillCounts, StoreError> {
@@ -210,6 +214,6 @@ impl Store for SqliteStore {
     }
 
     async fn prune(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.thread.call(move |connection| ledger::prune(connection, before)).await
+        self.calls.call(move |connection| ledger::prune(connection, before)).await
     }
 }

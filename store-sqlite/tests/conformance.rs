@@ -19,6 +19,9 @@ struct InMemory;
 /// Builds stores in files of their own.
 struct InFile;
 
+/// Builds stores in files of their own, whose calls are made by whoever awaits them.
+struct InFileAndInPlace;
+
 struct Sqlite {
     store: SqliteStore,
     _folder: Option<TempDir>,
@@ -35,11 +38,25 @@ impl StoreBuilder for InMemory {
 #[async_trait::async_trait]
 impl StoreBuilder for InFile {
     async fn build(&self, clock: Arc<ManualClock>) -> Arc<dyn StoreUnderTest> {
-        let folder = tempfile::tempdir().unwrap();
-        let options = SqliteOptions::file(folder.path().join("profiles.db")).clock(clock);
-        let store = SqliteStore::open(&options).unwrap();
-        Arc::new(Sqlite { store, _folder: Some(folder) })
+        in_a_file(clock, |options| options)
     }
+}
+
+#[async_trait::async_trait]
+impl StoreBuilder for InFileAndInPlace {
+    async fn build(&self, clock: Arc<ManualClock>) -> Arc<dyn StoreUnderTest> {
+        in_a_file(clock, |options| options.in_place(|call| tokio::task::block_in_place(call)))
+    }
+}
+
+fn in_a_file(
+    clock: Arc<ManualClock>,
+    change: impl FnOnce(SqliteOptions) -> SqliteOptions,
+) -> Arc<dyn StoreUnderTest> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteOptions::file(folder.path().join("profiles.db")).clock(clock);
+    let store = SqliteStore::open(&change(options)).unwrap();
+    Arc::new(Sqlite { store, _folder: Some(folder) })
 }
 
 #[async_trait::async_trait]
@@ -114,6 +131,10 @@ mod in_memory {
 
 mod in_a_file {
     space_profiles_conformance::conformance_tests!(super::InFile);
+}
+
+mod in_a_file_and_in_place {
+    space_profiles_conformance::conformance_tests!(super::InFileAndInPlace);
 }
 
 proptest::proptest! {

@@ -64,6 +64,19 @@ async fn a_closed_store_is_one_file_and_takes_no_more_calls() {
     handle.close().await;
 }
 
+#[tokio::test]
+async fn a_store_whose_calls_are_made_in_place_is_closed_too() {
+    let (folder, path) = fresh();
+    let store = SqliteStore::open(&SqliteOptions::file(&path).in_place(|call| call())).unwrap();
+    let handle = store.clone();
+    assert_eq!(handle.schema_differences().await.unwrap(), Vec::<String>::new());
+    store.close().await;
+    assert_eq!(files(&folder), ["profiles.db"]);
+    assert_eq!(handle.schema_differences().await.unwrap_err().code, StoreCode::Unavailable);
+    let never = SqliteStore::open(&SqliteOptions::file(&path).in_place(|_| {})).unwrap();
+    assert_eq!(never.schema_differences().await.unwrap_err().code, StoreCode::Unavailable);
+}
+
 #[test]
 fn the_last_handle_ends_the_thread() {
     let (folder, path) = fresh();

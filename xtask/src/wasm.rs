@@ -194,7 +194,7 @@ pub(crate) fn require_node(shell: &Shell) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn require_chromium(shell: &Shell) -> anyhow::Result<()> {
+pub(crate) fn require_chromium(shell: &Shell) -> anyhow::Result<()> {
     let paths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     if std::env::var_os("CHROMIUM").is_some() || paths.iter().any(|path| Path::new(path).exists()) {
         return Ok(());
