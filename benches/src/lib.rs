@@ -5,6 +5,8 @@
 
 pub mod digest;
 pub mod inputs;
+pub mod load;
 pub mod machine;
 pub mod measure;
+pub mod postgres;
 pub mod results;

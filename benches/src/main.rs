@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use benches::digest;
 use benches::machine::Machine;
 use benches::results::Results;
+use benches::{digest, postgres};
 use clap::{Args, Parser};
 
 /// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
@@ -17,6 +17,27 @@ enum Bench {
         /// How long each of the four cases is measured, in seconds.
         #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
         seconds: f64,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Moving heads and reading them on Postgres, beside knowledge-fs's own statements and beside the least that the
+    /// server must do.
+    Postgres {
+        /// How many spaces the databases have, each with ten revisions.
+        #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 100_000])]
+        spaces: Vec<u32>,
+        /// How many clients there are at once.
+        #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 4, 16])]
+        clients: Vec<usize>,
+        /// How many samples each case and subject gets.
+        #[arg(long, value_name = "N", default_value_t = 13)]
+        samples: usize,
+        /// How long a sample is, in milliseconds.
+        #[arg(long, value_name = "MILLISECONDS", default_value_t = 200)]
+        slice: u64,
+        /// Whether commits wait for the disk.
+        #[arg(long)]
+        fsync: bool,
         #[command(flatten)]
         output: Output,
     },
@@ -50,6 +71,16 @@ fn main() -> anyhow::Result<()> {
         Bench::Digest { seconds, output } => {
             let rows = digest::run(Duration::try_from_secs_f64(seconds)?);
             output.put(&results("digest", Machine::this(), rows), digest::FLOOR)
+        }
+        Bench::Postgres { spaces, clients, samples, slice, fsync, output } => {
+            let slice = Duration::from_millis(slice);
+            let options = postgres::Options { spaces, clients, samples, slice, fsync };
+            let results = results("postgres", postgres::machine(&options), postgres::run(&options)?);
+            output.put(&results, postgres::PEER)?;
+            for verdict in postgres::verdicts(&results, &options) {
+                println!("{verdict}");
+            }
+            Ok(())
         }
     }
 }
