@@ -38,6 +38,9 @@ enum Bench {
         /// Whether commits wait for the disk.
         #[arg(long)]
         fsync: bool,
+        /// Also print where the server's time went.
+        #[arg(long)]
+        profile: bool,
         #[command(flatten)]
         output: Output,
     },
@@ -72,9 +75,9 @@ fn main() -> anyhow::Result<()> {
             let rows = digest::run(Duration::try_from_secs_f64(seconds)?);
             output.put(&results("digest", Machine::this(), rows), digest::FLOOR)
         }
-        Bench::Postgres { spaces, clients, samples, slice, fsync, output } => {
+        Bench::Postgres { spaces, clients, samples, slice, fsync, profile, output } => {
             let slice = Duration::from_millis(slice);
-            let options = postgres::Options { spaces, clients, samples, slice, fsync };
+            let options = postgres::Options { spaces, clients, samples, slice, fsync, profile };
             let results = results("postgres", postgres::machine(&options), postgres::run(&options)?);
             output.put(&results, postgres::PEER)?;
             for verdict in postgres::verdicts(&results, &options) {

@@ -113,7 +113,8 @@ impl KnowledgeFs {
         let (active, revision) = (integer(active)?, integer(next.snapshot.revision().get())?);
         let mut transaction = self.0.begin().await?;
         lock_space(&mut transaction, scope).await?;
-        let head = of_scope(LOCK_HEAD, scope).fetch_optional(&mut *transaction).await?.context("expected a head")?;
+        let head =
+            of_scope(LOCK_HEAD, scope).fetch_optional(&mut *transaction).await?.context("expected a head")?;
         anyhow::ensure!(head.try_get::<i32, _>("active_revision")? == active, "expected {active} to be active");
         let candidate = of_scope(LOCK_REVISION, scope).bind(revision).fetch_optional(&mut *transaction).await?;
         let candidate = candidate.context("expected the candidate")?;

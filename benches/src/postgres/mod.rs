@@ -5,6 +5,7 @@ pub mod database;
 pub mod floor;
 pub mod knowledge_fs;
 pub mod material;
+mod profile;
 pub mod subjects;
 
 use std::process::Command;
@@ -44,6 +45,8 @@ pub struct Options {
     pub slice: Duration,
     /// Whether commits wait for the disk.
     pub fsync: bool,
+    /// Whether to print where the server's time went. Keeping account of it slows all subjects alike.
+    pub profile: bool,
 }
 
 /// What a client does.
@@ -91,8 +94,13 @@ struct Place {
 ///
 /// A statement fails, or a command is refused.
 pub fn run(options: &Options) -> anyhow::Result<Vec<Row>> {
-    let cluster = Cluster::start(&ClusterOptions { fsync: options.fsync, ..ClusterOptions::default() });
-    tokio::runtime::Runtime::new()?.block_on(measure(&cluster, options))
+    let settings = if options.profile { profile::settings() } else { Vec::new() };
+    let cluster = Cluster::start(&ClusterOptions { fsync: options.fsync, settings, ..ClusterOptions::default() });
+    let rows = tokio::runtime::Runtime::new()?.block_on(measure(&cluster, options))?;
+    if options.profile {
+        println!("{}", profile::read(&cluster));
+    }
+    Ok(rows)
 }
 
 async fn measure(cluster: &Cluster, options: &Options) -> anyhow::Result<Vec<Row>> {
@@ -100,6 +108,9 @@ async fn measure(cluster: &Cluster, options: &Options) -> anyhow::Result<Vec<Row
     let mut databases = Vec::new();
     for &spaces in &options.spaces {
         databases.push((spaces, Arc::new(Database::fill(cluster, spaces, &materials).await?)));
+    }
+    if options.profile {
+        profile::begin(cluster);
     }
     let mut places = Vec::new();
     for &clients in &options.clients {
@@ -118,10 +129,14 @@ async fn measure(cluster: &Cluster, options: &Options) -> anyhow::Result<Vec<Row
             }
         }
     }
-    for _ in 0..options.samples {
+    // The first round is not kept: of each statement a connection plans the first runs anew.
+    for round in 0..=options.samples {
         for place in &mut places {
             let took = load::slice(place.clients, options.slice, &place.work).await;
-            place.samples.push(took.with_context(|| format!("{}, {}", place.case, place.subject))?);
+            let took = took.with_context(|| format!("{}, {}", place.case, place.subject))?;
+            if round > 0 {
+                place.samples.push(took);
+            }
         }
     }
     Ok(places.into_iter().map(|place| Row::new(place.case, place.subject, place.samples)).collect())
@@ -226,6 +241,7 @@ mod tests {
             samples: 2,
             slice: Duration::from_millis(1),
             fsync: false,
+            profile: false,
         };
         let rows = run(&options).unwrap();
         assert_eq!(rows.len(), 3 * 2 * 2 * 3);

@@ -67,7 +67,10 @@ impl Subject for SpaceProfiles {
 
     async fn head(&self, scope: &Scope, active: u32) -> anyhow::Result<()> {
         let profile = self.registry.head(scope).await?;
-        anyhow::ensure!(profile.head.active_revision == number(active)?, "expected revision {active} to be active");
+        anyhow::ensure!(
+            profile.head.active_revision == number(active)?,
+            "expected revision {active} to be active"
+        );
         Ok(())
     }
 }
