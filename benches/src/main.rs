@@ -30,7 +30,7 @@ enum Bench {
         #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 4, 16])]
         clients: Vec<usize>,
         /// How many samples each case and subject gets.
-        #[arg(long, value_name = "N", default_value_t = 13)]
+        #[arg(long, value_name = "N", default_value_t = 11)]
         samples: usize,
         /// How long a sample is, in milliseconds.
         #[arg(long, value_name = "MILLISECONDS", default_value_t = 200)]
