@@ -6,8 +6,10 @@
 pub mod candidate;
 pub mod digest;
 pub mod inputs;
+pub mod load;
 pub mod machine;
 pub mod measure;
+pub mod postgres;
 pub mod report;
 pub mod results;
 pub mod sqlite;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use benches::machine::Machine;
 use benches::results::Results;
-use benches::{digest, report, sqlite, wasm};
+use benches::{digest, postgres, report, sqlite, wasm};
 use clap::{Args, Parser};
 
 /// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
@@ -38,6 +38,30 @@ enum Bench {
     },
     /// Write `benches/REPORT.md` and `benches/REPORT.svg` from what the others found.
     Report,
+    /// Moving heads and reading them on Postgres, beside knowledge-fs's own statements and beside the least that the
+    /// server must do.
+    Postgres {
+        /// How many spaces the databases have, each with ten revisions.
+        #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1_000, 100_000])]
+        spaces: Vec<u32>,
+        /// How many clients there are at once.
+        #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 4, 16])]
+        clients: Vec<usize>,
+        /// How many samples each case and subject gets.
+        #[arg(long, value_name = "N", default_value_t = 11)]
+        samples: usize,
+        /// How long a sample is, in milliseconds.
+        #[arg(long, value_name = "MILLISECONDS", default_value_t = 200)]
+        slice: u64,
+        /// Whether commits wait for the disk.
+        #[arg(long)]
+        fsync: bool,
+        /// Also print where the server's time went.
+        #[arg(long)]
+        profile: bool,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Args)]
@@ -82,6 +106,16 @@ fn main() -> anyhow::Result<()> {
             output.put(&Results { bytes, ..results("wasm", machine, rows) }, wasm::PEER)
         }
         Bench::Report => report::write(Path::new("benches")),
+        Bench::Postgres { spaces, clients, samples, slice, fsync, profile, output } => {
+            let slice = Duration::from_millis(slice);
+            let options = postgres::Options { spaces, clients, samples, slice, fsync, profile };
+            let results = results("postgres", postgres::machine(&options), postgres::run(&options)?);
+            output.put(&results, postgres::PEER)?;
+            for verdict in postgres::verdicts(&results, &options) {
+                println!("{verdict}");
+            }
+            Ok(())
+        }
     }
 }
 

@@ -55,13 +55,15 @@ pub struct ScopeState {
     pub neighbour: Neighbour,
     /// The space's row.
     pub space: Option<SpaceRow>,
-    /// Whether the space's manifest holds an object under the kind's legacy key.
+    /// Whether the space's manifest holds an object under the kind's legacy key. A store may leave it out once there
+    /// is a revision.
     pub has_legacy_profile: bool,
     /// The head.
     pub head: Option<Head>,
     /// The row of this scope that the head names by id.
     pub head_revision: Option<RevisionRow>,
-    /// The predecessor of [`Self::head_revision`]: the highest revision below it that was ever active.
+    /// The predecessor of [`Self::head_revision`]: the highest revision below it that was ever active. A store may
+    /// leave it out unless a revision that was ever active, or a successor, was asked for.
     pub head_predecessor: Option<RevisionNumber>,
     /// The number of the revision in state `active`, whether the head names it or not.
     pub active: Option<RevisionNumber>,
@@ -71,7 +73,8 @@ pub struct ScopeState {
     pub newest: Option<Newest>,
     /// The revision that was asked for.
     pub revision: Option<RevisionRow>,
-    /// The highest revision below the one asked for (whether that exists or not) that was ever active.
+    /// The highest revision below the one asked for that was ever active. A store may leave it out unless that one was
+    /// ever active itself.
     pub predecessor: Option<RevisionNumber>,
     /// The row that was asked for by id.
     pub by_id: Option<RevisionRow>,

@@ -2,12 +2,14 @@
 
 use xshell::{Shell, cmd};
 
-use crate::{say, wasm};
+use crate::{require_postgres, say, wasm};
 
 /// Runs it in the release profile.
 pub(crate) fn run(shell: &Shell, arguments: &[String]) -> anyhow::Result<()> {
-    if arguments.first().is_some_and(|name| name == "wasm") {
-        prepare_wasm(shell)?;
+    match arguments.first().map(String::as_str) {
+        Some("postgres") => require_postgres(shell)?,
+        Some("wasm") => prepare_wasm(shell)?,
+        _ => {}
     }
     cmd!(shell, "cargo run --quiet --release --package space-profiles-benches -- {arguments...}").quiet().run()?;
     Ok(())

@@ -70,6 +70,36 @@ macro_rules! previous_revision {
     };
 }
 
+/// The candidate that is to be activated, if the space is there.
+macro_rules! candidate {
+    () => {
+        "SELECT revision.id
+         FROM space, knowledge_space_profile_revisions AS revision
+         WHERE
+           revision.id = $4 AND revision.tenant_id = $1 AND revision.knowledge_space_id = $2
+           AND revision.kind = $3 AND revision.state = 'candidate'
+         FOR UPDATE OF revision"
+    };
+}
+
+/// The last step of an activation, after the one that it is driven by.
+macro_rules! activated {
+    ($after:literal) => {
+        concat!(
+            "activated AS (
+               UPDATE knowledge_space_profile_revisions AS revision
+               SET
+                 state = 'active', activated_at = $6::timestamptz, activated_by_subject_id = $7,
+                 updated_at = $6::timestamptz
+               FROM ",
+            $after,
+            " WHERE revision.id = $4 RETURNING true
+             )
+             SELECT true FROM activated"
+        )
+    };
+}
+
 pub(super) use {insert_head, insert_revision, scope_is_empty};
 
 statements! {
@@ -133,9 +163,49 @@ statements! {
          ", insert_revision!(), " FROM superseded RETURNING true"
     );
 
-    /// Activates one candidate, or one of each kind. Both candidates, both former revisions and both heads are
-    /// locked and counted before anything is written. An array has one element a kind.
     ACTIVATE = concat!(
+        "WITH
+           space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
+           candidate AS MATERIALIZED (", candidate!(), "),
+           former AS MATERIALIZED (
+             SELECT revision.id
+             FROM candidate, knowledge_space_profile_revisions AS revision
+             WHERE
+               revision.id = $8 AND revision.tenant_id = $1 AND revision.knowledge_space_id = $2
+               AND revision.kind = $3 AND revision.state = 'active'
+             FOR UPDATE OF revision
+           ),
+           moved AS (
+             UPDATE knowledge_space_profile_heads AS head
+             SET profile_revision_id = $4, active_revision = $5, row_version = $11, updated_at = $6::timestamptz
+             FROM former
+             WHERE
+               head.tenant_id = $1 AND head.knowledge_space_id = $2 AND head.kind = $3
+               AND head.row_version = $10 AND head.profile_revision_id = former.id AND head.active_revision = $9
+             RETURNING former.id AS former_id
+           ),
+           superseded AS (
+             UPDATE knowledge_space_profile_revisions AS revision
+             SET state = 'superseded', superseded_at = $6::timestamptz, updated_at = $6::timestamptz
+             FROM moved
+             WHERE revision.id = moved.former_id
+             RETURNING true
+           ),
+           ", activated!("superseded")
+    );
+
+    /// That there is no head yet is guarded by the scope's unique index.
+    ACTIVATE_WITHOUT_HEAD = concat!(
+        "WITH
+           space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
+           candidate AS MATERIALIZED (", candidate!(), "),
+           created AS (", insert_head!("$8", "$4", "$5", "$9", "$6"), " FROM candidate RETURNING true),
+           ", activated!("created")
+    );
+
+    /// Activates a candidate of each kind. Both candidates, both former revisions and both heads are locked and
+    /// counted before anything is written. An array has one element a kind.
+    ACTIVATE_ALL = concat!(
         "WITH
            wanted AS MATERIALIZED (
              SELECT *
@@ -279,8 +349,35 @@ pub(super) fn publish(publish: &Publish) -> Vec<Call> {
 }
 
 pub(super) fn activate(targets: &[Activate]) -> Vec<Call> {
-    // A change without a target writes nothing, which no decision asks for.
-    let Some(first) = targets.first() else { return Vec::new() };
+    match targets {
+        // A change without a target writes nothing, which no decision asks for.
+        [] => Vec::new(),
+        [target] => vec![activate_one(target)],
+        [first, ..] => vec![activate_all(first, targets)],
+    }
+}
+
+fn activate_one(target: &Activate) -> Call {
+    let call = |statement| {
+        Call::of_scope(statement, &target.scope)
+            .with(target.revision_id.as_uuid())
+            .with(integer(target.revision.get()))
+            .with(Moment(target.at))
+            .with(target.by.as_str())
+    };
+    match &target.head {
+        HeadMove::Advance { from, to } => call(ACTIVATE)
+            .with(from.revision_id.as_uuid())
+            .with(integer(from.active_revision.get()))
+            .with(integer(from.row_version.get()))
+            .with(integer(to.row_version.get())),
+        HeadMove::Create(head) => {
+            call(ACTIVATE_WITHOUT_HEAD).with(head.id.as_uuid()).with(integer(head.row_version.get()))
+        }
+    }
+}
+
+fn activate_all(first: &Activate, targets: &[Activate]) -> Call {
     let from = |target: &Activate| match target.head {
         HeadMove::Advance { from, .. } => Some(from),
         HeadMove::Create(_) => None,
@@ -296,7 +393,7 @@ pub(super) fn activate(targets: &[Activate]) -> Vec<Call> {
         targets.iter().map(|target| from(target).map(|head| integer(head.row_version.get()))).collect();
     let versions: Vec<i32> = targets.iter().map(|target| integer(target.head.head().row_version.get())).collect();
     let moments: Vec<Moment> = targets.iter().map(|target| Moment(target.at)).collect();
-    let call = Call::of(ACTIVATE)
+    Call::of(ACTIVATE_ALL)
         .with(first.scope.space.tenant.as_str())
         .with(first.scope.space.id.as_uuid())
         .with(kinds)
@@ -308,8 +405,7 @@ pub(super) fn activate(targets: &[Activate]) -> Vec<Call> {
         .with(of_each(|target| target.head.head().id.as_uuid()))
         .with(versions)
         .with(moments)
-        .with(first.by.as_str());
-    vec![call]
+        .with(first.by.as_str())
 }
 
 pub(super) fn fail(fail: &FailRevision) -> Call {

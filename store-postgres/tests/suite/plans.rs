@@ -85,11 +85,13 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
          ) AS few",
     );
     let claim = format!("NULL, 'worker-a', 30000000, {tokens}, 100, 'CODE', 'message'");
-    let load = format!(
-        "ARRAY['tenant-1'], ARRAY['018f0d60-7a49-7cc2-9c00-000000000001']::uuid[], ARRAY['embedding'], ARRAY[3],
-         ARRAY['{candidate}']::uuid[], ARRAY['v'], ARRAY[true], ARRAY[1], NULL"
+    let asked = format!("3, 'v', '{candidate}', true, 1");
+    let scopes = format!(
+        "NULL, ARRAY['tenant-1'], ARRAY['018f0d60-7a49-7cc2-9c00-000000000001']::uuid[], ARRAY['embedding'], ARRAY[3],
+         ARRAY['v'], ARRAY['{candidate}']::uuid[], ARRAY[true], ARRAY[1]"
     );
-    let activate = format!(
+    let activate = format!("{scope}, '{candidate}', 3, now(), 'user:ann', '{former}', 2, 2, 3");
+    let activate_all = format!(
         "{a_space}, ARRAY['embedding'], ARRAY['{candidate}']::uuid[], ARRAY[3], ARRAY['{former}']::uuid[],
          ARRAY[2], ARRAY[2], ARRAY[gen_random_uuid()], ARRAY[3], ARRAY[now()], 'user:ann'"
     );
@@ -109,9 +111,14 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         ("CLAIM_OF_SPACES", format!("{claim}, {spaces}")),
         ("DISCOVERY", page.to_owned()),
         ("DISCOVERY_OF_SPACES", format!("{page}, {spaces}")),
-        ("SCOPES", load),
+        ("HEAD", format!("{scope}, NULL")),
+        ("REVISION", format!("{scope}, NULL, 3")),
+        ("PROPOSAL", format!("{scope}, NULL, 'w', NULL")),
+        ("SCOPE", format!("{scope}, NULL, {asked}")),
+        ("SCOPES", scopes),
         ("REVISIONS", format!("{scope}, 0, 101")),
         ("ACTIVATE", activate),
+        ("ACTIVATE_ALL", activate_all),
         ("OWNERS", "'tenant-50', '018f0d60-7a49-7cc2-9c00-000000005000', 100, 64".to_owned()),
         ("BACKFILLS", "'00000000-0000-0000-0000-000000000000', NULL, NULL, 100".to_owned()),
         ("NEWEST_BACKFILL", format!("{scope}, NULL")),
