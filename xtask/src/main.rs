@@ -2,6 +2,7 @@
 
 mod bench;
 mod inspector;
+mod instructions;
 mod wasm;
 
 use anyhow::Context as _;
@@ -29,6 +30,8 @@ enum Task {
     Wasm,
     /// Build the npm package and test it in Node and Chromium.
     WasmTest,
+    /// Count the instructions from text to digest.
+    Instructions,
     /// Run a benchmark; `cargo xtask bench --help` lists them.
     #[command(disable_help_flag = true)]
     Bench {
@@ -52,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         }
         Task::WasmTest => wasm::test(&shell),
         Task::Wasm => wasm::package(&shell, wasm::PACKAGE, wasm::Flavour::Published),
+        Task::Instructions => instructions::check(&shell),
         Task::Bench { arguments } => bench::run(&shell, &arguments),
     }
 }
@@ -64,6 +68,8 @@ fn test(shell: &Shell) -> anyhow::Result<()> {
     say("core's tests beside a serde_json with the features that have changed digests elsewhere");
     cmd!(shell, "cargo test --quiet --manifest-path feature-independence/Cargo.toml --target-dir target/feature-independence")
         .run()?;
+    say("instructions from text to digest");
+    instructions::check(shell)?;
     say("core for the browser");
     require_wasm_target(shell)?;
     cmd!(shell, "cargo build --quiet -p space-profiles-core --target wasm32-unknown-unknown").run()?;
