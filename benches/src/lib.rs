@@ -5,6 +5,7 @@
 
 pub mod digest;
 pub mod inputs;
+pub mod ledger;
 pub mod machine;
 pub mod measure;
 pub mod results;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use benches::digest;
+use benches::ledger;
 use benches::machine::Machine;
 use benches::results::Results;
 use clap::{Args, Parser};
@@ -17,6 +18,23 @@ enum Bench {
         /// How long each of the four cases is measured, in seconds.
         #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
         seconds: f64,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Claims from long queues, beside knowledge-fs's claim; the worker on whole queues, beside graphile-worker.
+    Ledger {
+        /// How long the queues are that ten rows are claimed from, the shortest first.
+        #[arg(long, value_name = "ROWS", value_delimiter = ',', default_value = "1000,100000,1000000")]
+        queued: Vec<u32>,
+        /// How often each is claimed from.
+        #[arg(long, value_name = "N", default_value_t = 25)]
+        claims: u32,
+        /// How many rows or jobs a drain has.
+        #[arg(long, value_name = "ROWS", default_value_t = 4_000)]
+        rows: u32,
+        /// How many drains there are.
+        #[arg(long, value_name = "N", default_value_t = 9)]
+        drains: u32,
         #[command(flatten)]
         output: Output,
     },
@@ -50,6 +68,10 @@ fn main() -> anyhow::Result<()> {
         Bench::Digest { seconds, output } => {
             let rows = digest::run(Duration::try_from_secs_f64(seconds)?);
             output.put(&results("digest", Machine::this(), rows), digest::FLOOR)
+        }
+        Bench::Ledger { queued, claims, rows, drains, output } => {
+            let rows = ledger::run(&ledger::Sizes { queued, claims, rows, drains })?;
+            output.put(&results("ledger", ledger::machine(), rows), ledger::OURS)
         }
     }
 }

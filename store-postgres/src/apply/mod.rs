@@ -24,16 +24,29 @@ macro_rules! writable_space {
 
 mod backfills;
 mod copying;
+mod installs;
 mod revisions;
 mod spaces;
 
 use space_profiles_core::{Applied, Change, StoreError};
+use sqlx::encode::Encode;
+use sqlx::postgres::PgHasArrayType;
+use sqlx::{Postgres, Type};
 
 use crate::sessions::Sessions;
-use crate::statement::Statement;
+use crate::statement::{Call, Statement};
+
+pub(crate) use installs::install_all;
 
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
-    [revisions::STATEMENTS, spaces::STATEMENTS, backfills::STATEMENTS, copying::STATEMENTS].into_iter().flatten()
+    let modules = [
+        revisions::STATEMENTS,
+        spaces::STATEMENTS,
+        backfills::STATEMENTS,
+        installs::STATEMENTS,
+        copying::STATEMENTS,
+    ];
+    modules.into_iter().flatten()
 }
 
 pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applied, StoreError> {
@@ -51,4 +64,13 @@ pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applie
         Change::CopyScope(copy) => return sessions.apply_in_transaction(copying::scope(copy)).await,
     };
     sessions.apply(calls).await
+}
+
+/// One column of many rows.
+fn column<'r, Row, Value>(call: Call, rows: &'r [Row], value: impl Fn(&'r Row) -> Value) -> Call
+where
+    Value: Encode<'r, Postgres> + Type<Postgres> + PgHasArrayType,
+    Vec<Value>: Encode<'r, Postgres> + Type<Postgres>,
+{
+    call.with(rows.iter().map(value).collect::<Vec<Value>>())
 }
