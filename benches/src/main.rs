@@ -27,13 +27,13 @@ enum Bench {
         #[arg(long, value_name = "ROWS", value_delimiter = ',', default_value = "1000,100000,1000000")]
         queued: Vec<u32>,
         /// How often each is claimed from.
-        #[arg(long, value_name = "N", default_value_t = 25)]
+        #[arg(long, value_name = "N", default_value_t = 15)]
         claims: u32,
         /// How many rows or jobs a drain has.
-        #[arg(long, value_name = "ROWS", default_value_t = 4_000)]
+        #[arg(long, value_name = "ROWS", default_value_t = 10_000)]
         rows: u32,
         /// How many drains there are.
-        #[arg(long, value_name = "N", default_value_t = 9)]
+        #[arg(long, value_name = "N", default_value_t = 5)]
         drains: u32,
         #[command(flatten)]
         output: Output,

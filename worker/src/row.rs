@@ -42,7 +42,9 @@ pub(crate) struct RowWork {
 /// What the rows of a run share.
 #[derive(Clone)]
 pub(crate) struct Shared {
-    /// For the checks that run at a time.
+    /// How many checks run at a time.
+    pub(crate) concurrency: usize,
+    /// A slot for each of them.
     pub(crate) slots: Arc<Semaphore>,
     /// Tells the rows to come to their end.
     pub(crate) halt: Stop,
@@ -52,18 +54,25 @@ pub(crate) struct Shared {
 }
 
 /// Counts a row until its check is over.
-struct Unchecked(watch::Sender<usize>);
+struct Unchecked(Shared);
 
 impl Unchecked {
-    fn new(count: &watch::Sender<usize>) -> Self {
-        count.send_modify(|count| *count += 1);
-        Self(count.clone())
+    fn new(shared: &Shared) -> Self {
+        shared.unchecked.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
+        Self(shared.clone())
     }
 }
 
 impl Drop for Unchecked {
+    /// Tells the run, if a slot is idle now.
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.0.unchecked.send_if_modified(|count| {
+            *count -= 1;
+            *count < self.0.concurrency
+        });
     }
 }
 
@@ -93,7 +102,7 @@ impl RowWork {
             ledger: ledger.clone(),
             check: Arc::clone(check),
             options: Arc::clone(options),
-            unchecked: Some(Unchecked::new(&shared.unchecked)),
+            unchecked: Some(Unchecked::new(shared)),
             shared: shared.clone(),
         })
     }

@@ -205,7 +205,6 @@ impl Worker {
 struct Held {
     rows: JoinSet<RowOutcome>,
     scopes: HashMap<Id, Scope>,
-    concurrency: usize,
     batch: usize,
     shared: Shared,
     /// Completes the rows.
@@ -218,12 +217,13 @@ impl Held {
         let batch = options.batch.get() as usize;
         let mut completing = JoinSet::new();
         let shared = Shared {
+            concurrency,
             slots: Arc::new(Semaphore::new(concurrency)),
             halt: Stop::new(),
             unchecked: watch::Sender::new(0),
             completer: Completer::start(ledger, batch, &mut completing),
         };
-        Self { rows: JoinSet::new(), scopes: HashMap::new(), concurrency, batch, shared, _completing: completing }
+        Self { rows: JoinSet::new(), scopes: HashMap::new(), batch, shared, _completing: completing }
     }
 
     /// Whether a slot would be idle without another claim. Rows that are checked already need none, but while many of
@@ -231,8 +231,8 @@ impl Held {
     fn wants_more(&self) -> bool {
         let unchecked = *self.shared.unchecked.borrow();
         !self.is_halted()
-            && unchecked < self.concurrency
-            && self.rows.len().saturating_sub(unchecked) <= self.batch.max(self.concurrency)
+            && unchecked < self.shared.concurrency
+            && self.rows.len().saturating_sub(unchecked) <= self.batch.max(self.shared.concurrency)
     }
 
     fn is_halted(&self) -> bool {
