@@ -45,7 +45,7 @@ async fn work(ledger: Ledger, most: usize, mut handed_in: mpsc::UnboundedReceive
 }
 
 async fn complete(ledger: Ledger, requests: Vec<Request>) {
-    // A row by itself may wait for locks.
+    // It is completed alone, and may wait for locks.
     if requests.len() == 1 {
         return;
     }

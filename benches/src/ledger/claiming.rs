@@ -134,3 +134,27 @@ impl Queue {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_queue_is_claimed_from_by_both_and_stays_as_long() {
+        let cluster = throwaway_postgres::shared();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let rows = runtime.block_on(run(cluster, &[20, 1_000], 2)).unwrap();
+        let told: Vec<(&str, &str)> = rows.iter().map(|row| (row.case.as_str(), row.subject.as_str())).collect();
+        let expected = [
+            ("claim of 10, 20 queued", OURS),
+            ("claim of 10, 20 queued", KNOWLEDGE_FS),
+            ("claim of 10, 1,000 queued", OURS),
+            ("claim of 10, 1,000 queued", "space-profiles, 20 queued"),
+            ("claim of 10, 1,000 queued", KNOWLEDGE_FS),
+        ];
+        assert_eq!(told, expected);
+        assert!(rows.iter().all(|row| row.median_ns > 0.0 && row.samples_ns.len() == 2));
+        let count = "SELECT run_state, count(*) FROM knowledge_space_profile_backfills GROUP BY 1";
+        assert_eq!(cluster.sql("queued_1000", count), "queued|1000");
+    }
+}

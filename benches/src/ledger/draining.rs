@@ -95,3 +95,22 @@ impl Observer for Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drain_installs_every_profile() {
+        let cluster = throwaway_postgres::shared();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let adoption = Adoption::new(cluster).await.unwrap();
+            for drain in 0..2 {
+                assert!(adoption.drain(cluster, drain, 50).await.unwrap() > Duration::ZERO);
+            }
+        });
+        let count = "SELECT count(*) FROM knowledge_space_profile_heads";
+        assert_eq!(cluster.sql(Adoption::DATABASE, count), "100");
+    }
+}

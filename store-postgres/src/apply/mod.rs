@@ -6,7 +6,7 @@
 //! which would still read the old snapshot. The order of locks is that of the other service: the space's row first.
 //!
 //! No constraint says that a scope is still empty. Where that matters the write is a transaction of two statements:
-//! the first locks the space's row, the second, with a snapshot of its own, looks.
+//! the first locks the space's row, the second, with a snapshot of its own, looks. [`installs`] does so for many scopes.
 
 /// The space's row, if profiles of it may change, under a lock: against whoever deletes it or changes its state FOR
 /// SHARE (FOR KEY SHARE would let a write pass beside an uncommitted change of the lifecycle state), and against every
