@@ -26,15 +26,12 @@ enum Bench {
         /// How long the queues are that ten rows are claimed from, the shortest first.
         #[arg(long, value_name = "ROWS", value_delimiter = ',', default_value = "1000,100000,1000000")]
         queued: Vec<u32>,
-        /// How often each is claimed from.
-        #[arg(long, value_name = "N", default_value_t = 15)]
-        claims: u32,
         /// How many rows or jobs a drain has.
         #[arg(long, value_name = "ROWS", default_value_t = 10_000)]
         rows: u32,
-        /// How many drains there are.
-        #[arg(long, value_name = "N", default_value_t = 5)]
-        drains: u32,
+        /// How long claims are measured, and how long drains, in seconds.
+        #[arg(long, value_name = "SECONDS", default_value_t = 75.0)]
+        seconds: f64,
         #[command(flatten)]
         output: Output,
     },
@@ -69,8 +66,9 @@ fn main() -> anyhow::Result<()> {
             let rows = digest::run(Duration::try_from_secs_f64(seconds)?);
             output.put(&results("digest", Machine::this(), rows), digest::FLOOR)
         }
-        Bench::Ledger { queued, claims, rows, drains, output } => {
-            let rows = ledger::run(&ledger::Sizes { queued, claims, rows, drains })?;
+        Bench::Ledger { queued, rows, seconds, output } => {
+            let budget = Duration::try_from_secs_f64(seconds)?;
+            let rows = ledger::run(&ledger::Sizes { queued, rows, budget })?;
             output.put(&results("ledger", ledger::machine(), rows), ledger::OURS)
         }
     }

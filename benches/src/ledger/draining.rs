@@ -10,18 +10,17 @@ use space_profiles_worker::{Event, Observer, Stop, Worker, WorkerOptions};
 use throwaway_postgres::Cluster;
 
 use super::graphile::Graphile;
-use super::{GRAPHILE, OURS, profile};
+use super::{GRAPHILE, OURS, Rounds, profile};
 use crate::results::Row;
 
-/// Drains a queue of `rows` with the worker, then one with the other, in turn, `drains` times.
-pub(super) async fn run(cluster: &Cluster, rows: u32, drains: u32) -> anyhow::Result<Vec<Row>> {
+/// Drains a queue of `rows` with the worker, then one with the other, in turn. Node, too, is warm after the first.
+pub(super) async fn run(cluster: &Cluster, rows: u32, budget: Duration) -> anyhow::Result<Vec<Row>> {
     let adoption = Adoption::new(cluster).await?;
     cluster.create_database("graphile");
     let mut graphile = Graphile::start(&cluster.url("graphile"))?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let per_row = |elapsed: Duration| elapsed.as_nanos() as f64 / f64::from(rows);
-    // The first round fills caches, and lets Node compile what it runs.
-    for drain in 0..=drains {
+    for drain in Rounds::within(budget) {
         ours.push(per_row(adoption.drain(cluster, drain, rows).await?));
         theirs.push(per_row(graphile.drain(rows)?));
     }

@@ -10,6 +10,7 @@ mod knowledge_fs;
 mod profile;
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use throwaway_postgres::{Cluster, ClusterOptions};
 
@@ -28,12 +29,10 @@ pub const GRAPHILE: &str = "graphile-worker";
 pub struct Sizes {
     /// The lengths of the queues that are claimed from.
     pub queued: Vec<u32>,
-    /// How often each is claimed from.
-    pub claims: u32,
     /// How many rows a drain has.
     pub rows: u32,
-    /// How many drains there are.
-    pub drains: u32,
+    /// How long claims are measured, and how long drains.
+    pub budget: Duration,
 }
 
 /// Measures everything.
@@ -44,8 +43,8 @@ pub struct Sizes {
 pub fn run(sizes: &Sizes) -> anyhow::Result<Vec<Row>> {
     let cluster = Cluster::start(&ClusterOptions::default());
     let runtime = tokio::runtime::Runtime::new()?;
-    let mut rows = runtime.block_on(claiming::run(&cluster, &sizes.queued, sizes.claims))?;
-    rows.extend(runtime.block_on(draining::run(&cluster, sizes.rows, sizes.drains))?);
+    let mut rows = runtime.block_on(claiming::run(&cluster, &sizes.queued, sizes.budget))?;
+    rows.extend(runtime.block_on(draining::run(&cluster, sizes.rows, sizes.budget))?);
     Ok(rows)
 }
 
@@ -56,6 +55,33 @@ pub fn machine() -> Machine {
         .with("postgres", Command::new(postgres).arg("--version"))
         .with("node", Command::new("node").arg("--version"))
         .with("graphile-worker", &mut graphile::version())
+}
+
+/// Rounds until a time is spent, but some in any case. The first of them is not measured: it fills caches.
+struct Rounds {
+    begin: Instant,
+    budget: Duration,
+    done: u32,
+}
+
+impl Rounds {
+    fn within(budget: Duration) -> Self {
+        Self { begin: Instant::now(), budget, done: 0 }
+    }
+}
+
+impl Iterator for Rounds {
+    type Item = u32;
+
+    /// The round's number.
+    fn next(&mut self) -> Option<u32> {
+        const LEAST: u32 = 1 + 3;
+        if self.done >= LEAST && self.begin.elapsed() >= self.budget {
+            return None;
+        }
+        self.done += 1;
+        Some(self.done - 1)
+    }
 }
 
 /// A number with commas between its thousands.

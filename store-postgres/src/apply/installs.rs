@@ -78,13 +78,13 @@ statements! {
                  LIMIT 1
                  FOR SHARE SKIP LOCKED
                ) AS locked
-             WHERE wanted.place IN (SELECT held.place FROM held)
+             WHERE wanted.place = ANY (ARRAY(SELECT held.place FROM held))
            ),
            ready AS MATERIALIZED (
              SELECT wanted.*
              FROM wanted
              WHERE
-               wanted.place IN (SELECT unchanged.place FROM unchanged)
+               wanted.place = ANY (ARRAY(SELECT unchanged.place FROM unchanged))
                AND (
                  SELECT found.revision FROM knowledge_space_profile_revisions AS found
                  WHERE
@@ -113,7 +113,7 @@ statements! {
              )
              SELECT head_id, tenant_id, space_id, kind, revision_id, revision, head_version, head_at, head_at
              FROM ready
-             WHERE revision_id IN (SELECT installed.id FROM installed)
+             WHERE revision_id = ANY (ARRAY(SELECT installed.id FROM installed))
              RETURNING profile_revision_id
            ),
            settled AS MATERIALIZED (
@@ -121,7 +121,7 @@ statements! {
                array_agg(backfill_id) AS ids, array_agg(to_version) AS versions, array_agg(settled_at) AS moments,
                array_agg(place) AS places
              FROM ready
-             WHERE revision_id IN (SELECT heads.profile_revision_id FROM heads)
+             WHERE revision_id = ANY (ARRAY(SELECT heads.profile_revision_id FROM heads))
            )
          UPDATE knowledge_space_profile_backfills AS backfill
          SET
