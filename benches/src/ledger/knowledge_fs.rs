@@ -1,9 +1,10 @@
 //! The other service's claim, statement by statement: it takes queued rows and expired ones by one query in the order
 //! of their last change, then leases each.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use space_profiles_core::{Draw, OsDraw, Timestamp};
 use sqlx::{Connection, PgConnection, Row};
-use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
 pub(super) struct KnowledgeFs {
