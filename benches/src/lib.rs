@@ -6,6 +6,7 @@
 pub mod candidate;
 pub mod digest;
 pub mod inputs;
+pub mod ledger;
 pub mod load;
 pub mod machine;
 pub mod measure;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use benches::machine::Machine;
 use benches::results::Results;
-use benches::{digest, postgres, report, sqlite, wasm};
+use benches::{digest, ledger, postgres, report, sqlite, wasm};
 use clap::{Args, Parser};
 
 /// Benchmarks of space-profiles. Each prints a table of medians and of ratios to something measured in the same run.
@@ -16,6 +16,20 @@ enum Bench {
     Digest {
         /// How long each of the four cases is measured, in seconds.
         #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+        seconds: f64,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Claims from long queues, beside knowledge-fs's claim; the worker on whole queues, beside graphile-worker.
+    Ledger {
+        /// How long the queues are that ten rows are claimed from, the shortest first.
+        #[arg(long, value_name = "ROWS", value_delimiter = ',', default_value = "1000,100000,1000000")]
+        queued: Vec<u32>,
+        /// How many rows or jobs a drain has.
+        #[arg(long, value_name = "ROWS", default_value_t = 10_000)]
+        rows: u32,
+        /// How long claims are measured, and how long drains, in seconds.
+        #[arg(long, value_name = "SECONDS", default_value_t = 75.0)]
         seconds: f64,
         #[command(flatten)]
         output: Output,
@@ -115,6 +129,11 @@ fn main() -> anyhow::Result<()> {
                 println!("{verdict}");
             }
             Ok(())
+        }
+        Bench::Ledger { queued, rows, seconds, output } => {
+            let budget = Duration::try_from_secs_f64(seconds)?;
+            let rows = ledger::run(&ledger::Sizes { queued, rows, budget })?;
+            output.put(&results("ledger", ledger::machine(), rows), ledger::OURS)
         }
     }
 }

@@ -56,6 +56,31 @@ impl Store for LostReplies {
         Err(StoreError::new(StoreCode::OutcomeUnknown, "the connection was lost at COMMIT"))
     }
 
+    /// The reply to a batch is lost as a whole.
+    async fn install_all(&self, installs: &[Install]) -> Result<Vec<Applied>, StoreError> {
+        let loses =
+            self.to_lose.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if !loses {
+            return self.inner.install_all(installs).await;
+        }
+        match self.fate {
+            Fate::Happens => {
+                self.inner.install_all(installs).await?;
+            }
+            Fate::Never => {}
+            Fate::Late => {
+                let changes = installs.iter().cloned().map(Change::Install);
+                self.under_way.lock().expect("nobody panicked").extend(changes);
+            }
+        }
+        (self.meanwhile)().await;
+        Err(StoreError::new(StoreCode::OutcomeUnknown, "the connection was lost at COMMIT"))
+    }
+
+    async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
+        self.inner.load_backfills(fences).await
+    }
+
     async fn load_scopes(&self, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError> {
         self.inner.load_scopes(queries).await
     }

@@ -29,6 +29,7 @@ pub enum Command {
     Claim { limit: u32, seconds: u32 },
     Heartbeat { claimed: u8 },
     Complete { claimed: u8, content: u8 },
+    CompleteAll { content: u8 },
     FailBackfill { claimed: u8, is_retryable: bool },
     Release { claimed: u8 },
     Retry { scope: u8 },
@@ -68,7 +69,9 @@ pub fn commands(most: usize) -> impl Strategy<Value = Vec<Command>> {
         3 => (1..4_u32).prop_map(|limit| Command::Discover { limit }),
         4 => (1..4_u32, 1..60_u32).prop_map(|(limit, seconds)| Command::Claim { limit, seconds }),
         2 => claimed.clone().prop_map(|claimed| Command::Heartbeat { claimed }),
-        4 => (claimed.clone(), content).prop_map(|(claimed, content)| Command::Complete { claimed, content }),
+        4 => (claimed.clone(), content.clone())
+            .prop_map(|(claimed, content)| Command::Complete { claimed, content }),
+        2 => content.prop_map(|content| Command::CompleteAll { content }),
         2 => (claimed.clone(), any::<bool>())
             .prop_map(|(claimed, is_retryable)| Command::FailBackfill { claimed, is_retryable }),
         2 => claimed.prop_map(|claimed| Command::Release { claimed }),
@@ -221,12 +224,14 @@ impl Player<'_> {
             }
             Command::Complete { claimed, content } => {
                 let Some(fence) = self.fence(claimed) else { return String::new() };
-                let profile = snapshot(Kind::Embedding, 1, content);
-                let capability = match content {
-                    1 => typed_retrieval(&snapshot(Kind::Retrieval, 1, content), "2026-07-14T12:00:00Z"),
-                    _ => typed_embedding(&profile, 8, "2026-07-14T12:00:00Z"),
-                };
-                told(fx.ledger.complete(&fence, capability.canonical().as_bytes()).await)
+                told(fx.ledger.complete(&fence, observed(content).canonical().as_bytes()).await)
+            }
+            Command::CompleteAll { content } => {
+                let capability = observed(content);
+                let completion = |fence| Completion { fence, capability: capability.canonical().as_bytes() };
+                let completions: Vec<Completion<'_>> =
+                    (0..4).filter_map(|claimed| self.fence(claimed)).map(completion).collect();
+                format!("{:?}", fx.ledger.complete_all(&completions).await)
             }
             Command::FailBackfill { claimed, is_retryable } => {
                 let Some(fence) = self.fence(claimed) else { return String::new() };
@@ -278,6 +283,14 @@ fn capability(kind: Kind, snapshot: &serde_json::Value, content: u8) -> String {
         (Kind::Embedding, 1) => typed_embedding(snapshot, 8, "2026-07-14T12:00:00Z").canonical().to_owned(),
         (Kind::Retrieval, 1) => typed_retrieval(snapshot, "2026-07-14T12:00:00Z").canonical().to_owned(),
         _ => "{}".to_owned(),
+    }
+}
+
+/// What a check says, of a retrieval profile for one content.
+fn observed(content: u8) -> snapshot::Capability {
+    match content {
+        1 => typed_retrieval(&snapshot(Kind::Retrieval, 1, content), "2026-07-14T12:00:00Z"),
+        _ => typed_embedding(&snapshot(Kind::Embedding, 1, content), 8, "2026-07-14T12:00:00Z"),
     }
 }
 

@@ -1,9 +1,11 @@
 //! The operations on backfills, over any store.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::backfill::{Backfill, BackfillRow, Fence};
-use crate::decide::{self, Completed, Settled, Skipped};
+use crate::change::{Applied, Change, Install};
+use crate::decide::{self, Completed, Decision, Settled, Skipped};
 use crate::identifiers::{ArgumentError, BackfillId, FailureCode, FailureMessage, LeaseToken, WorkerId};
 use crate::numbers::PageLimit;
 use crate::refusal::{Error, Refusal};
@@ -48,6 +50,27 @@ pub struct Backfills {
     pub items: Vec<Backfill>,
     /// After which id to go on; none once a page is empty.
     pub next: Option<BackfillId>,
+}
+
+/// What a worker observed for a row that it holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Completion<'c> {
+    /// What the worker holds.
+    pub fence: Fence,
+    /// The typed capability snapshot that the check observed.
+    pub capability: &'c [u8],
+}
+
+/// What became of one of several rows that were to be completed together.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Together {
+    /// It is completed.
+    Settled(Outcome<Completed>),
+    /// Nothing is written, as [`Ledger::complete`] refuses.
+    Refused(Refusal),
+    /// Nobody knows yet: somebody else's change or lock was in the way, the store failed, or the row needs more than
+    /// an installation. [`Ledger::complete`] decides.
+    Undecided,
 }
 
 impl Ledger {
@@ -113,13 +136,49 @@ impl Ledger {
     ///
     /// `LEASE_LOST`; nothing is written then.
     pub async fn complete(&self, fence: &Fence, capability: &[u8]) -> Result<Outcome<Completed>, Error> {
-        let command = decide::Complete {
-            fence: *fence,
-            capability,
-            revision_id: self.draw.revision_id(),
-            head_id: self.draw.id().into(),
-        };
+        let command = self.command(&Completion { fence: *fence, capability });
         self.decide_on(fence, |state| decide::complete(state, &command)).await
+    }
+
+    /// Installs several legacy profiles in one write, each under its own guards. What becomes of one row does not
+    /// depend on the others, which is why there is an answer for each and no error. None is waited for: a row that is
+    /// left [`Together::Undecided`] is for [`Self::complete`], which recognises what this call may have written.
+    pub async fn complete_all(&self, completions: &[Completion<'_>]) -> Vec<Together> {
+        let mut answers = vec![Together::Undecided; completions.len()];
+        let fences: Vec<Fence> = completions.iter().map(|completion| completion.fence).collect();
+        let Ok(states) = self.store.load_backfills(&fences).await else { return answers };
+        let mut installs: Vec<Install> = Vec::new();
+        let mut places = Vec::new();
+        let mut scopes = HashSet::new();
+        for (place, (completion, state)) in completions.iter().zip(&states).enumerate() {
+            let answer = match decide::complete(state, &self.command(completion)) {
+                Err(refusal) => Together::Refused(refusal),
+                Ok(Decision::Replayed(value)) => Together::Settled(Outcome { value, replayed: true }),
+                Ok(Decision::Change(change, _)) => {
+                    // Of two rows of one scope the second depends on what becomes of the first.
+                    if let Change::Install(install) = *change
+                        && scopes.insert(install.revision.scope.clone())
+                    {
+                        installs.push(install);
+                        places.push(place);
+                    }
+                    continue;
+                }
+            };
+            if let Some(slot) = answers.get_mut(place) {
+                *slot = answer;
+            }
+        }
+        if installs.is_empty() {
+            return answers;
+        }
+        let Ok(applied) = self.store.install_all(&installs).await else { return answers };
+        for (place, applied) in places.into_iter().zip(applied) {
+            if let (Applied::Done, Some(slot)) = (applied, answers.get_mut(place)) {
+                *slot = Together::Settled(Outcome { value: Completed::Installed, replayed: false });
+            }
+        }
+        answers
     }
 
     /// Gives up an attempt: back to the queue if `is_retryable` and an attempt is left, else failed. The next
@@ -220,6 +279,15 @@ impl Ledger {
     /// What the store fails with.
     pub async fn prune(&self, before: Timestamp) -> Result<u64, Error> {
         Ok(self.store.prune(before).await?)
+    }
+
+    fn command<'c>(&self, completion: &Completion<'c>) -> decide::Complete<'c> {
+        decide::Complete {
+            fence: completion.fence,
+            capability: completion.capability,
+            revision_id: self.draw.revision_id(),
+            head_id: self.draw.id().into(),
+        }
     }
 
     async fn decide_on<T>(

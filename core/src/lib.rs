@@ -84,7 +84,7 @@ pub use digest::{Digest, NotADigest};
 pub use head::*;
 pub use identifiers::*;
 pub use import::ImportLine;
-pub use ledger::{Backfills, DEFAULT_ATTEMPTS, Discovery, Ledger};
+pub use ledger::{Backfills, Completion, DEFAULT_ATTEMPTS, Discovery, Ledger, Together};
 pub use numbers::*;
 pub use places::{Place, place_of_fault, places};
 pub use refusal::*;

@@ -1,7 +1,7 @@
 //! What a store must do.
 
-use crate::backfill::{Backfill, BackfillRow, BackfillStatus};
-use crate::change::{Applied, Change};
+use crate::backfill::{Backfill, BackfillRow, BackfillStatus, Fence};
+use crate::change::{Applied, Change, Install};
 use crate::head::Head;
 use crate::identifiers::{BackfillId, LeaseToken, RevisionId, TenantId, WorkerId};
 use crate::numbers::{PageLimit, RevisionNumber};
@@ -29,6 +29,27 @@ pub trait Store: Send + Sync {
 
     /// Writes a change wholly, or nothing. An id of another row than a revision that is taken is `STORE_SCHEMA`.
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError>;
+
+    /// Loads the rows of several fences, in the order asked for. By default one after the other.
+    async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
+        let mut states = Vec::with_capacity(fences.len());
+        for fence in fences {
+            states.push(self.load_backfill(&BackfillKey::Fenced(*fence)).await?);
+        }
+        Ok(states)
+    }
+
+    /// Writes installs of different scopes, each wholly or not at all, and answers what became of each. By default one
+    /// after the other; a store may write them together, and then needs to wait for none: one that somebody else's
+    /// lock is in the way of, and all if they cannot be written together, may be [`Applied::Stale`]. After an error any
+    /// of them may be written.
+    async fn install_all(&self, installs: &[Install]) -> Result<Vec<Applied>, StoreError> {
+        let mut applied = Vec::with_capacity(installs.len());
+        for install in installs {
+            applied.push(self.apply(&Change::Install(install.clone())).await?);
+        }
+        Ok(applied)
+    }
 
     /// Waits a little before a decision is made again, longer with each attempt (1, 2, …), with jitter.
     async fn back_off(&self, attempt: u32);

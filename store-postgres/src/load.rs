@@ -5,8 +5,8 @@
 //! instead, for all of it at a moment of its own.
 
 use space_profiles_core::{
-    BackfillKey, LedgerState, Neighbour, Newest, ScopeQuery, ScopeState, Space, SpaceState, StoreCode, StoreError,
-    VectorSpaceCarrier,
+    BackfillKey, Fence, LedgerState, Neighbour, Newest, ScopeQuery, ScopeState, Space, SpaceState, StoreCode,
+    StoreError, VectorSpaceCarrier,
 };
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -119,14 +119,12 @@ macro_rules! predecessor {
     };
 }
 
-/// A ledger row with what its completion depends on.
+/// Ledger rows with what their completion depends on. What belongs to a row is looked up for that row: a join of many
+/// might read a whole table.
 macro_rules! ledger_state {
-    ($now:literal, $backfill:literal) => {
+    ($now:literal, $source:literal) => {
         concat!(
-            "WITH backfill AS (",
-            $backfill,
-            ")
-             SELECT ",
+            "SELECT ",
             surroundings!($now),
             ", ",
             backfill_columns!("backfill"),
@@ -141,23 +139,35 @@ macro_rules! ledger_state {
             ", ",
             revision_columns!("lowest"),
             "
-             FROM (SELECT) AS always
-             LEFT JOIN backfill ON true
-             LEFT JOIN knowledge_spaces AS space
-               ON space.tenant_id = backfill.tenant_id AND space.id = backfill.knowledge_space_id
-             LEFT JOIN knowledge_space_manifests AS manifest
-               ON
-                 manifest.tenant_id = backfill.tenant_id
-                 AND manifest.knowledge_space_id = backfill.knowledge_space_id
-             LEFT JOIN knowledge_space_profile_heads AS head
-               ON
-                 head.tenant_id = backfill.tenant_id AND head.knowledge_space_id = backfill.knowledge_space_id
-                 AND head.kind = backfill.kind
-             LEFT JOIN knowledge_space_profile_revisions AS head_revision
-               ON
-                 head_revision.id = head.profile_revision_id AND head_revision.tenant_id = head.tenant_id
-                 AND head_revision.knowledge_space_id = head.knowledge_space_id
-                 AND head_revision.kind = head.kind
+             FROM ",
+            $source,
+            "
+             LEFT JOIN LATERAL (
+               SELECT * FROM knowledge_spaces AS found
+               WHERE found.tenant_id = backfill.tenant_id AND found.id = backfill.knowledge_space_id
+               LIMIT 1
+             ) AS space ON true
+             LEFT JOIN LATERAL (
+               SELECT * FROM knowledge_space_manifests AS found
+               WHERE
+                 found.tenant_id = backfill.tenant_id
+                 AND found.knowledge_space_id = backfill.knowledge_space_id
+               LIMIT 1
+             ) AS manifest ON true
+             LEFT JOIN LATERAL (
+               SELECT * FROM knowledge_space_profile_heads AS found
+               WHERE
+                 found.tenant_id = backfill.tenant_id
+                 AND found.knowledge_space_id = backfill.knowledge_space_id AND found.kind = backfill.kind
+               LIMIT 1
+             ) AS head ON true
+             LEFT JOIN LATERAL (
+               SELECT * FROM knowledge_space_profile_revisions AS found
+               WHERE
+                 found.id = head.profile_revision_id AND found.tenant_id = head.tenant_id
+                 AND found.knowledge_space_id = head.knowledge_space_id AND found.kind = head.kind
+               LIMIT 1
+             ) AS head_revision ON true
              LEFT JOIN LATERAL (
                SELECT * FROM knowledge_space_profile_revisions AS found
                WHERE
@@ -342,14 +352,29 @@ statements! {
 
     BACKFILL_BY_ID = ledger_state!(
         "$2",
-        "SELECT * FROM knowledge_space_profile_backfills WHERE id = $1"
+        "(SELECT) AS always
+         LEFT JOIN (SELECT * FROM knowledge_space_profile_backfills WHERE id = $1) AS backfill ON true"
+    );
+
+    BACKFILLS_BY_ID = concat!(
+        ledger_state!(
+            "$2",
+            "unnest($1::uuid[]) WITH ORDINALITY AS wanted (id, place)
+             LEFT JOIN LATERAL (
+               SELECT * FROM knowledge_space_profile_backfills AS found WHERE found.id = wanted.id LIMIT 1
+             ) AS backfill ON true"
+        ),
+        " ORDER BY wanted.place"
     );
 
     NEWEST_BACKFILL = ledger_state!(
         "$4",
-        "SELECT * FROM knowledge_space_profile_backfills
-         WHERE tenant_id = $1 AND knowledge_space_id = $2 AND kind = $3
-         ORDER BY source_manifest_version DESC, created_at DESC, id DESC LIMIT 1"
+        "(SELECT) AS always
+         LEFT JOIN (
+           SELECT * FROM knowledge_space_profile_backfills
+           WHERE tenant_id = $1 AND knowledge_space_id = $2 AND kind = $3
+           ORDER BY source_manifest_version DESC, created_at DESC, id DESC LIMIT 1
+         ) AS backfill ON true"
     );
 }
 
@@ -540,7 +565,17 @@ pub(crate) async fn backfill(sessions: &Sessions, key: &BackfillKey) -> Result<L
         BackfillKey::NewestOf(scope) => Call::of_scope(NEWEST_BACKFILL, scope),
     };
     let rows = sessions.repeatable(call.with(sessions.now())).await?;
-    let mut columns = Columns::of(only(&rows)?);
+    ledger_state(sessions, only(&rows)?)
+}
+
+pub(crate) async fn backfills(sessions: &Sessions, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
+    let ids: Vec<Uuid> = fences.iter().map(|fence| fence.backfill.as_uuid()).collect();
+    let rows = sessions.repeatable(Call::of(BACKFILLS_BY_ID).with(ids).with(sessions.now())).await?;
+    rows.iter().map(|row| ledger_state(sessions, row)).collect()
+}
+
+fn ledger_state(sessions: &Sessions, row: &PgRow) -> Result<LedgerState, StoreError> {
+    let mut columns = Columns::of(row);
     Ok(LedgerState {
         now: columns.time("now")?,
         neighbour: neighbour(sessions, &mut columns)?,

@@ -247,7 +247,10 @@ impl PostgresOptions {
             ("statement_timeout", self.conduct.statement_timeout.as_millis().to_string()),
             ("lock_timeout", self.conduct.lock_timeout.as_millis().to_string()),
         ];
-        timeouts.into_iter().chain(path).collect()
+        // No statement of ours wants another plan for other arguments. Of a claim the server would believe so, for it
+        // cannot know how few rows are asked for, and from a long queue plan each one anew: half of its time.
+        let plans = ("plan_cache_mode", "force_generic_plan".to_owned());
+        timeouts.into_iter().chain(path).chain([plans]).collect()
     }
 }
 

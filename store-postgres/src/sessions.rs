@@ -160,6 +160,49 @@ impl Sessions {
         }
     }
 
+    /// Two statements in a transaction, the second made of what the first has locked, if that leaves anything to do.
+    /// Answers the rows of the second; none also if others were in the way, and then nothing is written.
+    pub(crate) async fn apply_locked(
+        &self,
+        lock: Call,
+        write: impl FnOnce(&[PgRow]) -> Result<Option<Call>, StoreError> + Send,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        let unwritten = |error: &sqlx::Error| match refused_write(error) {
+            _ if is_lost(error) => Ok(Vec::new()),
+            Ok(_) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        let mut transaction = match self.begin(&self.write).await {
+            Ok(transaction) => transaction,
+            Err(error) => return unwritten(&error),
+        };
+        let is_named = !self.conduct.is_pooled_outside;
+        let connection = transaction.connection();
+        let written = match lock.run(connection, is_named).await {
+            Ok(locked) => match write(&locked) {
+                Ok(Some(write)) => write.run(connection, is_named).await,
+                Ok(None) => Ok(Vec::new()),
+                Err(error) => {
+                    transaction.roll_back().await;
+                    return Err(error);
+                }
+            },
+            Err(error) => Err(error),
+        };
+        let rows = match written {
+            Ok(rows) => rows,
+            Err(error) => {
+                transaction.roll_back().await;
+                return unwritten(&error);
+            }
+        };
+        match transaction.commit().await {
+            Ok(()) => Ok(rows),
+            Err(error) if is_lost(&error) => Err(outcome_unknown(&error)),
+            Err(error) => unwritten(&error),
+        }
+    }
+
     async fn steps(
         &self,
         connection: &mut PgConnection,

@@ -2,9 +2,9 @@
 
 use space_profiles_core::{
     Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
-    Claimed, DiscoveryPage, LedgerState, PageLimit, RevisionNumber, RevisionPage, RevisionRow, Scope, ScopeQuery,
-    ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store, StoreCode, StoreError, TenantId,
-    Timestamp,
+    Claimed, DiscoveryPage, Fence, Install, LedgerState, PageLimit, RevisionNumber, RevisionPage, RevisionRow,
+    Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store, StoreCode,
+    StoreError, TenantId, Timestamp,
 };
 use sqlx::PgPool;
 
@@ -109,6 +109,14 @@ impl Store for PostgresStore {
 
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
         apply::apply(&self.sessions, change).await
+    }
+
+    async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
+        load::backfills(&self.sessions, fences).await
+    }
+
+    async fn install_all(&self, installs: &[Install]) -> Result<Vec<Applied>, StoreError> {
+        apply::install_all(&self.sessions, installs).await
     }
 
     async fn back_off(&self, attempt: u32) {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use space_profiles_core::snapshot::VectorSpaceId;
 use space_profiles_core::{
-    BackfillKey, BackfillRow, Clock, Head, Kind, LedgerState, ManifestRow, Neighbour, Newest, RevisionId,
+    BackfillKey, BackfillRow, Clock, Fence, Head, Kind, LedgerState, ManifestRow, Neighbour, Newest, RevisionId,
     RevisionNumber, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceRow, SpaceState, Timestamp,
     VectorSpaceCarrier,
 };
@@ -51,6 +51,28 @@ pub(crate) fn backfill(
         BackfillKey::Fenced(fence) => backfill_by_id(&transaction, &fence.backfill.to_string())?,
         BackfillKey::NewestOf(scope) => newest_backfill(&transaction, scope)?,
     };
+    ledger_state(&transaction, row, now)
+}
+
+/// Loads the rows of fences in one read transaction, so that all are as of one moment.
+pub(crate) fn backfills(
+    connection: &mut Connection,
+    fences: &[Fence],
+    clock: &dyn Clock,
+) -> Result<Vec<LedgerState>, JobError> {
+    let transaction = connection.transaction()?;
+    let now = clock.now();
+    let state = |fence: &Fence| {
+        ledger_state(&transaction, backfill_by_id(&transaction, &fence.backfill.to_string())?, now)
+    };
+    fences.iter().map(state).collect()
+}
+
+fn ledger_state(
+    transaction: &Connection,
+    row: Option<BackfillRow>,
+    now: Timestamp,
+) -> Result<LedgerState, JobError> {
     let Some(row) = row else {
         return Ok(LedgerState {
             now,
@@ -64,15 +86,15 @@ pub(crate) fn backfill(
         });
     };
     let key = ScopeKey::from(&row.scope);
-    let head = head(&transaction, &key)?;
+    let head = head(transaction, &key)?;
     Ok(LedgerState {
         now,
         neighbour: Neighbour::default(),
-        space: space(&transaction, &row.scope.space)?,
-        manifest: manifest(&transaction, &row.scope.space)?,
+        space: space(transaction, &row.scope.space)?,
+        manifest: manifest(transaction, &row.scope.space)?,
         head,
-        head_revision: by_id(&transaction, &key, head.map(|head| head.revision_id))?,
-        first: lowest_revision(&transaction, &key)?,
+        head_revision: by_id(transaction, &key, head.map(|head| head.revision_id))?,
+        first: lowest_revision(transaction, &key)?,
         backfill: Some(row),
     })
 }

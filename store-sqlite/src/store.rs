@@ -8,9 +8,9 @@ use futures_channel::oneshot;
 use rusqlite::Connection;
 use space_profiles_core::{
     Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
-    Claimed, Clock, DiscoveryPage, Draw, LedgerState, OsDraw, PageLimit, RevisionNumber, RevisionPage,
-    RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store,
-    StoreError, TenantId, Timestamp,
+    Claimed, Clock, DiscoveryPage, Draw, Fence, Install, LedgerState, OsDraw, PageLimit, RevisionNumber,
+    RevisionPage, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow,
+    SpaceState, Store, StoreError, TenantId, Timestamp,
 };
 
 use crate::connection::Calls;
@@ -116,6 +116,16 @@ impl Store for SqliteStore {
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
         let change = change.clone();
         self.calls.call(move |connection| apply::apply(connection, &change)).await
+    }
+
+    async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
+        let fences = fences.to_vec();
+        self.timed(move |connection, clock| load::backfills(connection, &fences, clock)).await
+    }
+
+    async fn install_all(&self, installs: &[Install]) -> Result<Vec<Applied>, StoreError> {
+        let changes: Vec<Change> = installs.iter().cloned().map(Change::Install).collect();
+        self.calls.call(move |connection| apply::apply_each(connection, &changes)).await
     }
 
     /// Up to 4 milliseconds an attempt, slept on a thread of its own: the connection's is for work.

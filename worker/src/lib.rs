@@ -7,6 +7,7 @@
 
 mod catalog;
 mod check;
+mod completer;
 mod event;
 mod options;
 mod patience;

@@ -9,7 +9,7 @@ pub struct WorkerOptions {
     pub worker: WorkerId,
     /// How many rows are checked at a time; 0 counts as 1.
     pub concurrency: usize,
-    /// How many rows are claimed at a time.
+    /// How many rows are claimed, and at most installed, at a time.
     pub batch: PageLimit,
     /// How long a claim holds without a sign of life; the worker gives one every third of it.
     pub lease: Lease,

@@ -10,13 +10,14 @@ use space_profiles_core::snapshot::{
 };
 use space_profiles_core::{
     Backfill, BackfillState, Error, Failure, FailureCode, FailureMessage, Fence, Ledger, Refusal, Timestamp,
-    listed_errors,
+    Together, listed_errors,
 };
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout};
 
 use crate::check::{CheckCode, CheckError, CheckRequest, ModelCheck};
+use crate::completer::Completer;
 use crate::event::RowOutcome;
 use crate::options::WorkerOptions;
 use crate::patience::{Patience, is_store_down};
@@ -34,8 +35,45 @@ pub(crate) struct RowWork {
     ledger: Ledger,
     check: Arc<dyn ModelCheck>,
     options: Arc<WorkerOptions>,
-    slots: Arc<Semaphore>,
-    halt: Stop,
+    shared: Shared,
+    unchecked: Option<Unchecked>,
+}
+
+/// What the rows of a run share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    /// How many checks run at a time.
+    pub(crate) concurrency: usize,
+    /// A slot for each of them.
+    pub(crate) slots: Arc<Semaphore>,
+    /// Tells the rows to come to their end.
+    pub(crate) halt: Stop,
+    /// How many rows wait for their check or are checked.
+    pub(crate) unchecked: watch::Sender<usize>,
+    pub(crate) completer: Completer,
+}
+
+/// Counts a row until its check is over.
+struct Unchecked(Shared);
+
+impl Unchecked {
+    fn new(shared: &Shared) -> Self {
+        shared.unchecked.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
+        Self(shared.clone())
+    }
+}
+
+impl Drop for Unchecked {
+    /// Tells the run, if a slot is idle now.
+    fn drop(&mut self) {
+        self.0.unchecked.send_if_modified(|count| {
+            *count -= 1;
+            *count < self.0.concurrency
+        });
+    }
 }
 
 /// Why the work on a row ends before its check does.
@@ -53,8 +91,7 @@ impl RowWork {
         ledger: &Ledger,
         check: &Arc<dyn ModelCheck>,
         options: &Arc<WorkerOptions>,
-        slots: &Arc<Semaphore>,
-        halt: &Stop,
+        shared: &Shared,
     ) -> Option<Self> {
         let fence = backfill.fence()?;
         let BackfillState::Running { heartbeat_at, .. } = backfill.state else { return None };
@@ -65,12 +102,12 @@ impl RowWork {
             ledger: ledger.clone(),
             check: Arc::clone(check),
             options: Arc::clone(options),
-            slots: Arc::clone(slots),
-            halt: halt.clone(),
+            unchecked: Some(Unchecked::new(shared)),
+            shared: shared.clone(),
         })
     }
 
-    pub(crate) async fn run(self) -> RowOutcome {
+    pub(crate) async fn run(mut self) -> RowOutcome {
         match self.settle().await {
             Ok(outcome) => outcome,
             Err(Error::Refused(Refusal::LeaseLost)) => RowOutcome::LeaseLost,
@@ -84,13 +121,15 @@ impl RowWork {
         }
     }
 
-    async fn settle(&self) -> Result<RowOutcome, Error> {
+    async fn settle(&mut self) -> Result<RowOutcome, Error> {
         let source = &self.backfill.source.snapshot;
         let snapshot = match parse_legacy(self.backfill.scope.kind, source.as_bytes()) {
             Ok(snapshot) => snapshot,
             Err(issues) => return self.fail(LEGACY_PROFILE_INVALID, &listed_errors(&issues), false).await,
         };
-        match self.observe(snapshot).await {
+        let observed = self.observe(snapshot).await;
+        self.unchecked = None;
+        match observed {
             Ok(Ok(capability)) => self.complete(&capability).await,
             Ok(Err(error)) => self.fail(error.code(), &error.message, error.is_retryable()).await,
             Err(Cut::Halted) => self.release().await,
@@ -110,7 +149,7 @@ impl RowWork {
         let mut checks = JoinSet::new();
         checks.spawn(check_models(Arc::clone(&self.check), snapshot, self.claimed_at, self.options.check_timeout));
         let mut end_of_grace = pin!(async {
-            self.halt.requested().await;
+            self.shared.halt.requested().await;
             sleep(self.options.grace).await;
         });
         loop {
@@ -129,8 +168,8 @@ impl RowWork {
     }
 
     async fn slot(&self, heartbeats: &mut Interval) -> Result<SemaphorePermit<'_>, Cut> {
-        let mut halted = pin!(self.halt.requested());
-        let mut free = pin!(self.slots.acquire());
+        let mut halted = pin!(self.shared.halt.requested());
+        let mut free = pin!(self.shared.slots.acquire());
         loop {
             tokio::select! {
                 biased;
@@ -151,18 +190,25 @@ impl RowWork {
     }
 
     async fn complete(&self, capability: &Capability) -> Result<RowOutcome, Error> {
-        let text = capability.canonical().as_bytes();
+        let text = capability.canonical();
+        let completed = match self.shared.completer.complete(self.fence, text.to_owned()).await {
+            Together::Settled(outcome) => outcome.value,
+            Together::Refused(refusal) => return Err(refusal.into()),
+            Together::Undecided => self.complete_alone(text.as_bytes()).await?,
+        };
+        Ok(match completed {
+            Completed::Installed => RowOutcome::Installed,
+            Completed::AlreadyInstalled => RowOutcome::AlreadyInstalled,
+            Completed::Failed(failure) => RowOutcome::Failed(failure),
+        })
+    }
+
+    async fn complete_alone(&self, capability: &[u8]) -> Result<Completed, Error> {
         let mut patience = Patience::new();
         loop {
-            match self.ledger.complete(&self.fence, text).await {
+            match self.ledger.complete(&self.fence, capability).await {
                 Err(error) if patience.outlasts(&error).await => {}
-                completed => {
-                    return Ok(match completed?.value {
-                        Completed::Installed => RowOutcome::Installed,
-                        Completed::AlreadyInstalled => RowOutcome::AlreadyInstalled,
-                        Completed::Failed(failure) => RowOutcome::Failed(failure),
-                    });
-                }
+                completed => return completed.map(|outcome| outcome.value),
             }
         }
     }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use space_profiles_core::{
     Claimed, Discovery, Error, Ledger, PageLimit, Scope, Space, SpaceFilter, StoreCode, StoreError,
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::check::ModelCheck;
+use crate::completer::Completer;
 use crate::event::{Event, Observer, RowOutcome};
 use crate::options::WorkerOptions;
 use crate::patience::{Patience, is_store_down};
-use crate::row::RowWork;
+use crate::row::{RowWork, Shared};
 use crate::stop::Stop;
 use crate::summary::{DiscoverySummary, FailedItem, Summary, Tally};
 
@@ -110,12 +111,13 @@ impl Worker {
         stop: &Stop,
         tally: &mut Tally,
     ) -> Result<(), Error> {
-        let mut held = Held::new(self.options.concurrency.max(1));
+        let mut held = Held::new(&self.ledger, &self.options);
+        let mut unchecked = held.shared.unchecked.subscribe();
         let mut store_failure = None;
         // Whether the last claim got nothing; more may be due once a row that is held now is finished.
         let mut is_drained = false;
         loop {
-            if stop.is_requested() && !held.halt.is_requested() {
+            if stop.is_requested() && !held.is_halted() {
                 tally.summary.was_interrupted = true;
                 held.halt(observer);
             }
@@ -136,9 +138,12 @@ impl Worker {
                 }
                 continue;
             }
+            let is_halted = held.is_halted();
             let finished = tokio::select! {
                 finished = held.next() => finished,
-                () = stop.requested(), if !held.halt.is_requested() => continue,
+                () = stop.requested(), if !is_halted => continue,
+                // A check is over, and its slot may be idle.
+                _ = unchecked.changed(), if !is_halted && !is_drained => continue,
             };
             let Some((scope, outcome)) = finished else { break };
             observer.on_event(&Event::Finished { scope: &scope, outcome: &outcome });
@@ -188,7 +193,7 @@ impl Worker {
         }
         for row in claimed.backfills {
             let scope = row.scope.clone();
-            let work = RowWork::new(row, &self.ledger, &self.check, &self.options, &held.slots, &held.halt);
+            let work = RowWork::new(row, &self.ledger, &self.check, &self.options, &held.shared);
             if let Some(work) = work {
                 held.spawn(scope, work);
             }
@@ -200,25 +205,42 @@ impl Worker {
 struct Held {
     rows: JoinSet<RowOutcome>,
     scopes: HashMap<Id, Scope>,
-    concurrency: usize,
-    slots: Arc<Semaphore>,
-    /// Tells the rows to come to their end.
-    halt: Stop,
+    batch: usize,
+    shared: Shared,
+    /// Completes the rows.
+    _completing: JoinSet<()>,
 }
 
 impl Held {
-    fn new(concurrency: usize) -> Self {
-        let slots = Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS)));
-        Self { rows: JoinSet::new(), scopes: HashMap::new(), concurrency, slots, halt: Stop::new() }
+    fn new(ledger: &Ledger, options: &WorkerOptions) -> Self {
+        let concurrency = options.concurrency.clamp(1, Semaphore::MAX_PERMITS);
+        let batch = options.batch.get() as usize;
+        let mut completing = JoinSet::new();
+        let shared = Shared {
+            concurrency,
+            slots: Arc::new(Semaphore::new(concurrency)),
+            halt: Stop::new(),
+            unchecked: watch::Sender::new(0),
+            completer: Completer::start(ledger, batch, &mut completing),
+        };
+        Self { rows: JoinSet::new(), scopes: HashMap::new(), batch, shared, _completing: completing }
     }
 
-    /// Whether a slot would be idle without another claim.
+    /// Whether a slot would be idle without another claim. Rows that are checked already need none, but while many of
+    /// them are not yet written, no more are claimed.
     fn wants_more(&self) -> bool {
-        !self.halt.is_requested() && self.rows.len() < self.concurrency
+        let unchecked = *self.shared.unchecked.borrow();
+        !self.is_halted()
+            && unchecked < self.shared.concurrency
+            && self.rows.len().saturating_sub(unchecked) <= self.batch.max(self.shared.concurrency)
+    }
+
+    fn is_halted(&self) -> bool {
+        self.shared.halt.is_requested()
     }
 
     fn halt(&self, observer: &dyn Observer) {
-        self.halt.request();
+        self.shared.halt.request();
         observer.on_event(&Event::Stopping { rows: self.rows.len() });
     }
 

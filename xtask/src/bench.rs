@@ -2,25 +2,30 @@
 
 use xshell::{Shell, cmd};
 
-use crate::{require_postgres, say, wasm};
+use crate::require_postgres;
+use crate::wasm::{Flavour, PACKAGE, package, require_chromium, require_node, require_packages};
+
+/// The job queue that the ledger is measured beside.
+const GRAPHILE: &str = "benches/graphile";
+/// The implementation in JavaScript that the package is measured beside.
+const ZOD: &str = "benches/wasm";
 
 /// Runs it in the release profile.
 pub(crate) fn run(shell: &Shell, arguments: &[String]) -> anyhow::Result<()> {
     match arguments.first().map(String::as_str) {
         Some("postgres") => require_postgres(shell)?,
-        Some("wasm") => prepare_wasm(shell)?,
+        Some("ledger") => {
+            require_postgres(shell)?;
+            require_node(shell)?;
+            require_packages(shell, GRAPHILE, "graphile-worker")?;
+        }
+        Some("wasm") => {
+            package(shell, PACKAGE, Flavour::Published)?;
+            require_chromium(shell)?;
+            require_packages(shell, ZOD, "zod and what else the package is measured beside")?;
+        }
         _ => {}
     }
     cmd!(shell, "cargo run --quiet --release --package space-profiles-benches -- {arguments...}").quiet().run()?;
-    Ok(())
-}
-
-/// The package, what it is measured beside, and Chromium.
-fn prepare_wasm(shell: &Shell) -> anyhow::Result<()> {
-    wasm::package(shell, wasm::PACKAGE, wasm::Flavour::Published)?;
-    wasm::require_chromium(shell)?;
-    say("what the package is measured beside, with `npm ci`");
-    let _folder = shell.push_dir("benches/wasm");
-    cmd!(shell, "npm ci --no-audit --no-fund --loglevel=error").run()?;
     Ok(())
 }

@@ -202,15 +202,20 @@ pub(crate) fn require_chromium(shell: &Shell) -> anyhow::Result<()> {
     install(shell, "chromium")
 }
 
-/// wasm-opt and what tests the package, exactly as the lock file has them.
+/// wasm-opt and what tests the package.
 pub(crate) fn require_tools(shell: &Shell) -> anyhow::Result<()> {
-    let wanted = shell.read_file(format!("{TOOLS}/package-lock.json"))?;
-    let stamp = format!("{TOOLS}/node_modules/.installed");
+    require_packages(shell, TOOLS, "wasm-opt and the test tools")
+}
+
+/// A folder's npm packages, exactly as its lock file has them.
+pub(crate) fn require_packages(shell: &Shell, folder: &str, what: &str) -> anyhow::Result<()> {
+    let wanted = shell.read_file(format!("{folder}/package-lock.json"))?;
+    let stamp = format!("{folder}/node_modules/.installed");
     if shell.path_exists(&stamp) && shell.read_file(&stamp)? == wanted {
         return Ok(());
     }
-    say("installing wasm-opt and the test tools with `npm ci`");
-    let _folder = shell.push_dir(TOOLS);
+    say(&format!("installing {what} with `npm ci`"));
+    let _folder = shell.push_dir(folder);
     cmd!(shell, "npm ci --no-audit --no-fund --loglevel=error").run()?;
     shell.write_file("node_modules/.installed", wanted)?;
     Ok(())

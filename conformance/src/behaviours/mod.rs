@@ -15,6 +15,7 @@ pub mod races;
 pub mod reading;
 pub mod settling;
 pub mod spaces;
+pub mod together;
 pub mod vector_spaces;
 
 mod prelude {
@@ -176,6 +177,16 @@ suite! {
         g5_22_only_a_failed_backfill_is_retried,
         failed_backfills_are_retried_together_by_code_and_only_the_newest,
         backfills_are_counted_listed_and_pruned,
+    }
+    together {
+        rows_completed_together_are_installed_each,
+        both_kinds_of_a_space_are_completed_together,
+        each_row_of_several_has_an_answer_of_its_own,
+        of_two_rows_of_a_scope_one_is_installed_together_with_others,
+        a_row_that_went_stale_leaves_the_others_alone_and_is_decided_again,
+        an_id_that_is_taken_leaves_nothing_of_its_row_behind,
+        what_a_lost_reply_was_about_is_recognised_row_by_row,
+        rows_that_many_complete_together_are_installed_once,
     }
     races {
         g4_01_of_many_that_activate_exactly_one_does_it,

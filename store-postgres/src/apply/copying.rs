@@ -1,11 +1,8 @@
 //! Writing what was read from another store, as it is.
 
 use space_profiles_core::{BackfillRow, CopyScope, CopySpace, Head, RevisionRow, Scope};
-use sqlx::encode::Encode;
-use sqlx::postgres::PgHasArrayType;
-use sqlx::{Postgres, Type};
 
-use super::spaces;
+use super::{column, spaces};
 use crate::load::integer;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
@@ -127,15 +124,6 @@ fn head(scope: &Scope, head: &Head) -> Call {
         .with(integer(head.row_version.get()))
         .with(Moment(head.created_at))
         .with(Moment(head.updated_at))
-}
-
-/// One column of many rows.
-fn column<'r, Row, Value>(call: Call, rows: &'r [Row], value: impl Fn(&'r Row) -> Value) -> Call
-where
-    Value: Encode<'r, Postgres> + Type<Postgres> + PgHasArrayType,
-    Vec<Value>: Encode<'r, Postgres> + Type<Postgres>,
-{
-    call.with(rows.iter().map(value).collect::<Vec<Value>>())
 }
 
 fn revisions(scope: &Scope, rows: &[RevisionRow]) -> Call {

@@ -6,7 +6,7 @@
 //! which would still read the old snapshot. The order of locks is that of the other service: the space's row first.
 //!
 //! No constraint says that a scope is still empty. Where that matters the write is a transaction of two statements:
-//! the first locks the space's row, the second, with a snapshot of its own, looks.
+//! the first locks the space's row, the second, with a snapshot of its own, looks. [`installs`] does so for many scopes.
 
 /// The space's row, if profiles of it may change, under a lock: against whoever deletes it or changes its state FOR
 /// SHARE (FOR KEY SHARE would let a write pass beside an uncommitted change of the lifecycle state), and against every
@@ -24,16 +24,29 @@ macro_rules! writable_space {
 
 mod backfills;
 mod copying;
+mod installs;
 mod revisions;
 mod spaces;
 
 use space_profiles_core::{Applied, Change, StoreError};
+use sqlx::encode::Encode;
+use sqlx::postgres::PgHasArrayType;
+use sqlx::{Postgres, Type};
 
 use crate::sessions::Sessions;
-use crate::statement::Statement;
+use crate::statement::{Call, Statement};
+
+pub(crate) use installs::install_all;
 
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
-    [revisions::STATEMENTS, spaces::STATEMENTS, backfills::STATEMENTS, copying::STATEMENTS].into_iter().flatten()
+    let modules = [
+        revisions::STATEMENTS,
+        spaces::STATEMENTS,
+        backfills::STATEMENTS,
+        installs::STATEMENTS,
+        copying::STATEMENTS,
+    ];
+    modules.into_iter().flatten()
 }
 
 pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applied, StoreError> {
@@ -51,4 +64,13 @@ pub(crate) async fn apply(sessions: &Sessions, change: &Change) -> Result<Applie
         Change::CopyScope(copy) => return sessions.apply_in_transaction(copying::scope(copy)).await,
     };
     sessions.apply(calls).await
+}
+
+/// One column of many rows.
+fn column<'r, Row, Value>(call: Call, rows: &'r [Row], value: impl Fn(&'r Row) -> Value) -> Call
+where
+    Value: Encode<'r, Postgres> + Type<Postgres> + PgHasArrayType,
+    Vec<Value>: Encode<'r, Postgres> + Type<Postgres>,
+{
+    call.with(rows.iter().map(value).collect::<Vec<Value>>())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use space_profiles_conformance::*;
-use space_profiles_core::{Clock, Kind, Lease, Span};
+use space_profiles_core::{Clock, Completion, Kind, Lease, Span, Together};
 use sqlx::{Connection, PgConnection, Row};
 
 use crate::conformance::Postgres;
@@ -70,4 +70,36 @@ async fn g5_07_a_claim_passes_over_rows_that_somebody_has_locked() {
     assert!(claimed.iter().all(|backfill| backfill.id.as_uuid() != locked));
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     assert_eq!(fx.claim("worker-a", 10).await.backfills.len(), 1);
+}
+
+/// Rows that are completed together do not wait for what somebody else has locked, and that for no other's sake.
+#[tokio::test]
+async fn a_row_of_several_that_somebody_has_locked_is_left_and_the_others_are_installed() {
+    for lock in [
+        "SELECT FROM knowledge_spaces WHERE id = $1 FOR SHARE",
+        "SELECT FROM knowledge_space_profile_backfills WHERE knowledge_space_id = $1 FOR SHARE",
+        "SELECT FROM knowledge_space_manifests WHERE knowledge_space_id = $1 FOR UPDATE",
+    ] {
+        let database = Arc::new(Database::migrated());
+        let fx = Postgres::fixture(&database).await;
+        let mut rows = Vec::new();
+        for _ in 0..3 {
+            let (scope, backfill) = fx.claimed_embedding().await;
+            rows.push((scope, backfill.fence().unwrap()));
+        }
+        let mut other = PgConnection::connect(&database.url()).await.unwrap();
+        sqlx::query("BEGIN").execute(&mut other).await.unwrap();
+        sqlx::query(lock).bind(rows[1].0.space.id.as_uuid()).execute(&mut other).await.unwrap();
+
+        let capability = typed_embedding(&usual(Kind::Embedding, 1), 1_536, "2026-07-14T12:00:00Z");
+        let completion = |fence| Completion { fence, capability: capability.canonical().as_bytes() };
+        let completions: Vec<Completion<'_>> = rows.iter().map(|(_, fence)| completion(*fence)).collect();
+        let answers = fx.ledger.complete_all(&completions).await;
+        let is_settled: Vec<bool> = answers.iter().map(|answer| matches!(answer, Together::Settled(_))).collect();
+        assert_eq!(is_settled, [true, false, true], "{lock}: {answers:?}");
+
+        sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+        assert!(!fx.complete(&rows[1].1).await.unwrap().replayed, "{lock}");
+        fx.assert_sound().await;
+    }
 }

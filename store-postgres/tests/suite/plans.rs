@@ -105,6 +105,39 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
            || quote_literal(array_agg(now()))
          FROM (SELECT tenant_id, id FROM knowledge_spaces ORDER BY id LIMIT 100) AS few",
     );
+    let queued = database.sql(
+        "SELECT quote_literal(array_agg(id)) FROM (
+           SELECT id FROM knowledge_space_profile_backfills ORDER BY id DESC LIMIT 100
+         ) AS few",
+    );
+    let installed = database.sql(
+        "SELECT
+           concat_ws(
+             ', ', quote_literal(array_agg(tenant_id)), quote_literal(array_agg(knowledge_space_id)),
+             quote_literal(array_agg(kind)), quote_literal(array_agg(gen_random_uuid())),
+             quote_literal(array_agg(1)), quote_literal(array_agg('active'::text)),
+             quote_literal(array_agg('{}'::text)), quote_literal(array_agg(repeat('0', 64))),
+             quote_literal(array_agg('{}'::text)), quote_literal(array_agg(repeat('0', 64))),
+             quote_literal(array_agg('p'::text)), quote_literal(array_agg('o'::text)),
+             quote_literal(array_agg('m'::text)),
+             quote_literal(array_agg(CASE kind WHEN 'embedding' THEN 'v' END)),
+             quote_literal(array_agg(CASE kind WHEN 'embedding' THEN 8 END)),
+             quote_literal(array_agg('user:ann'::text)), quote_literal(array_agg('user:ann'::text)),
+             quote_literal(array_agg(now())), quote_literal(array_agg(now())), quote_literal(array_agg(now())),
+             quote_literal(array_agg(gen_random_uuid())), quote_literal(array_agg(1)),
+             quote_literal(array_agg(now())), quote_literal(array_agg(id)), quote_literal(array_agg(row_version)),
+             quote_literal(array_agg(lease_token)), quote_literal(array_agg(lease_expires_at)),
+             quote_literal(array_agg(row_version + 1)), quote_literal(array_agg(now())),
+             quote_literal(array_agg(1)), quote_literal(array_agg(metadata))
+           )
+         FROM (
+           SELECT backfill.*, manifest.metadata::text
+           FROM
+             knowledge_space_profile_backfills AS backfill
+             JOIN knowledge_space_manifests AS manifest USING (tenant_id, knowledge_space_id)
+           ORDER BY backfill.id LIMIT 100
+         ) AS few",
+    );
     let page = "NULL, '018f0d60-7a49-7cc2-9c00-000000005000', 'tenant-1', 100";
     let calls = [
         ("CLAIM", claim.clone()),
@@ -127,6 +160,9 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         ("HEAD_ROWS", spaces.clone()),
         ("REVISION_ROWS", spaces.clone()),
         ("BACKFILL_ROWS", spaces.clone()),
+        ("BACKFILLS_BY_ID", format!("{queued}, NULL")),
+        ("LOCK_SPACES", spaces.clone()),
+        ("INSTALL_ALL", installed),
         ("ENQUEUE", enqueued),
     ];
     for (name, arguments) in calls {

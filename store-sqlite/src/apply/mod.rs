@@ -22,15 +22,38 @@ pub(crate) type Held = rusqlite::Result<bool>;
 /// saw cannot change before the write.
 pub(crate) fn apply(connection: &mut Connection, change: &Change) -> Result<Applied, JobError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    match write(&transaction, change) {
-        Ok(true) => {
-            transaction.commit()?;
-            Ok(Applied::Done)
+    let applied = applied(&transaction, change)?;
+    if applied == Applied::Done {
+        transaction.commit()?;
+    }
+    Ok(applied)
+}
+
+/// Writes changes in one transaction, each wholly or not at all.
+pub(crate) fn apply_each(connection: &mut Connection, changes: &[Change]) -> Result<Vec<Applied>, JobError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut all = Vec::with_capacity(changes.len());
+    for change in changes {
+        transaction.execute_batch("SAVEPOINT change")?;
+        let applied = applied(&transaction, change)?;
+        if applied != Applied::Done {
+            transaction.execute_batch("ROLLBACK TO change")?;
         }
+        transaction.execute_batch("RELEASE change")?;
+        all.push(applied);
+    }
+    transaction.commit()?;
+    Ok(all)
+}
+
+/// Writes a change as far as its guards hold, and answers whether it may stay.
+fn applied(transaction: &Transaction<'_>, change: &Change) -> Result<Applied, JobError> {
+    match write(transaction, change) {
+        Ok(true) => Ok(Applied::Done),
         Ok(false) => Ok(Applied::Stale),
         Err(error) => match Constraint::of(&error) {
             Some(Constraint::Scope) => Ok(Applied::Stale),
-            Some(Constraint::RevisionId) if is_a_place_taken(&transaction, change)? => Ok(Applied::Stale),
+            Some(Constraint::RevisionId) if is_a_place_taken(transaction, change)? => Ok(Applied::Stale),
             Some(Constraint::RevisionId) => Ok(Applied::RevisionIdTaken),
             None => Err(error.into()),
         },
