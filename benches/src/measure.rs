@@ -21,9 +21,11 @@ impl<'a> Subject<'a> {
 /// A sample is long beside what reading the clock costs, and short beside the time that the system gives to others.
 const SAMPLE: Duration = Duration::from_micros(200);
 
-/// Measures the subjects of a case in turn until `budget` is spent, but each at least nine times.
+/// Measures the subjects of a case in turn until `budget` is spent or each has a thousand samples, but each at least
+/// nine times.
 pub fn in_turn(case: &str, subjects: Vec<Subject<'_>>, budget: Duration) -> Vec<Row> {
     const LEAST_SAMPLES: usize = 9;
+    const MOST_SAMPLES: usize = 1_000;
     let mut measured: Vec<(Subject<'_>, u32, Vec<f64>)> = subjects
         .into_iter()
         .map(|mut subject| (calibrate(&mut subject.work), subject))
@@ -31,7 +33,7 @@ pub fn in_turn(case: &str, subjects: Vec<Subject<'_>>, budget: Duration) -> Vec<
         .collect();
     let begin = Instant::now();
     let mut rounds = 0;
-    while rounds < LEAST_SAMPLES || begin.elapsed() < budget {
+    while rounds < LEAST_SAMPLES || (rounds < MOST_SAMPLES && begin.elapsed() < budget) {
         // Back and forth: whoever comes next meets the caches and the disk as its predecessor left them.
         let turns: &mut dyn Iterator<Item = _> =
             if rounds % 2 == 0 { &mut measured.iter_mut() } else { &mut measured.iter_mut().rev() };

@@ -108,7 +108,7 @@ impl<'a> SelectionFields<'a> {
     }
 
     /// Reads the member `key`; answers false, and reads nothing, if it is none of the three.
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn read<S: Source<'a>>(
         &mut self,
         key: &str,
