@@ -73,8 +73,13 @@ async function compiled(load) {
   if (source instanceof WebAssembly.Module) return source;
   if (typeof Response === "function" && source instanceof Response) {
     if (!source.ok) throw new Error(`${source.url} answered ${source.status} ${source.statusText}`.trimEnd());
+    const type = source.headers.get("Content-Type") ?? "";
+    if (type.startsWith("text/html")) {
+      const advice = 'if that is the development server of Vite 7 or older, set `optimizeDeps: { exclude: ["space-profiles"] }`';
+      throw new Error(`${source.url} answered a page (text/html) and not the module; ${advice}`);
+    }
     // A server that names another type is no reason to fail, only to be slower.
-    return source.headers.get("Content-Type") === "application/wasm"
+    return type === "application/wasm"
       ? WebAssembly.compileStreaming(source)
       : WebAssembly.compile(await source.arrayBuffer());
   }

@@ -213,6 +213,18 @@ test("a page goes on without the module, and tries again when asked to", async (
   assert.equal(await digest(), "44136fa3");
 });
 
+test("a page in the module's place is told from a module that is broken", async () => {
+  const url = await serve(made.package, bare);
+  const page = await browser.newPage();
+  await page.route("**/*.wasm", (route) => route.fulfill({ status: 200, contentType: "text/html", body: bare }));
+  await page.goto(url);
+  const message = await page.evaluate(async () => {
+    const sp = await import("/index.js");
+    return sp.default().catch((error) => `${error.code}: ${error.message}`);
+  });
+  assert.match(message, /^MODULE_UNAVAILABLE: .*space_profiles\.wasm answered a page \(text\/html\).*optimizeDeps/);
+});
+
 test("the module is compiled even if the server names another type of it", async () => {
   const url = await serve(made.package, bare);
   const page = await browser.newPage();
