@@ -72,12 +72,12 @@ async function compiled(load) {
   const source = await load();
   if (source instanceof WebAssembly.Module) return source;
   if (typeof Response === "function" && source instanceof Response) {
-    if (!source.ok) throw new Error(`${source.url} answered ${source.status} ${source.statusText}`.trimEnd());
+    // Vite 7 and older move the scripts of packages there, and not what lies beside them.
+    const isMoved = source.url.includes("/.vite/deps/");
+    const advice = isMoved ? '; set `optimizeDeps: { exclude: ["space-profiles"] }` in Vite\'s configuration' : "";
+    if (!source.ok) throw new Error(`${source.url} answered ${source.status} ${source.statusText}`.trimEnd() + advice);
     const type = source.headers.get("Content-Type") ?? "";
-    if (type.startsWith("text/html")) {
-      const advice = 'if that is the development server of Vite 7 or older, set `optimizeDeps: { exclude: ["space-profiles"] }`';
-      throw new Error(`${source.url} answered a page (text/html) and not the module; ${advice}`);
-    }
+    if (type.startsWith("text/html")) throw new Error(`${source.url} answered a page and not the module${advice}`);
     // A server that names another type is no reason to fail, only to be slower.
     return type === "application/wasm"
       ? WebAssembly.compileStreaming(source)
