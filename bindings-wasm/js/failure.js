@@ -10,9 +10,18 @@ export function wrongArgument(name, expected, found) {
   return Object.assign(new TypeError(message), { code: "ARGUMENT_INVALID", argument: name });
 }
 
-function described(value) {
+export function described(value) {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "string") return `\`${value.slice(0, 60)}\``;
-  if (Array.isArray(value)) return "an array";
+  if (isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** `Array.isArray`, which throws of a proxy that was revoked. */
+export function isArray(value) {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
 }

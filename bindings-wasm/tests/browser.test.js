@@ -7,8 +7,9 @@ import { after, before, test } from "node:test";
 
 import { chromium as playwright } from "playwright-core";
 import { build, preview, createServer as createVite } from "vite";
+import { createServer as createVite7 } from "vite-7";
 
-import { chromium, copy, csp, embedding, made, project, vectors } from "./setup.js";
+import { chromium, copy, csp, embedding, made, project, read, vectors } from "./setup.js";
 
 const good = JSON.stringify(embedding());
 
@@ -147,6 +148,27 @@ test("G7-05 Vite's development server serves it", async () => {
   assert.deepEqual(problems, []);
 });
 
+test("G7-05 Vite 7's development server serves it as the README says, and without that the error says it", async () => {
+  const folder = project("vite-7-dev", {
+    "index.html": '<!doctype html><p id="said"></p><script type="module" src="/main.js"></script>',
+    "main.js": `
+      import { digest } from "space-profiles";
+      const said = document.querySelector("#said");
+      try { said.textContent = digest("{}"); } catch (error) { said.textContent = error.code + ": " + error.message; }
+    `,
+  });
+  const [, excluded] = read(join(made.package, "README.md")).match(/`optimizeDeps: { exclude: (\[[^\]]*\]) }`/);
+  const asAdvised = { exclude: JSON.parse(excluded) };
+  for (const [optimizeDeps, said] of [[asAdvised, /^44136fa3/], [undefined, /^MODULE_UNAVAILABLE: .*optimizeDeps/]]) {
+    const server = await createVite7({ ...vite(folder), optimizeDeps, server: { port: 0, host: "127.0.0.1" } });
+    await server.listen();
+    closing.push(() => server.close());
+    const { page } = await open(server.resolvedUrls.local[0]);
+    await page.waitForFunction(() => document.querySelector("#said").textContent);
+    assert.match(await page.textContent("#said"), said);
+  }
+});
+
 test("G7-08 a page that Vite renders on the server has it too", async () => {
   const render = 'import { digest } from "space-profiles"; export const render = () => `<p>${digest("{}")}</p>`;';
   const folder = project("vite-ssr", { "render.js": render });
@@ -211,6 +233,18 @@ test("a page goes on without the module, and tries again when asked to", async (
     await Promise.all([init(), init()]);
   });
   assert.equal(await digest(), "44136fa3");
+});
+
+test("a page in the module's place is told from a module that is broken", async () => {
+  const url = await serve(made.package, bare);
+  const page = await browser.newPage();
+  await page.route("**/*.wasm", (route) => route.fulfill({ status: 200, contentType: "text/html", body: bare }));
+  await page.goto(url);
+  const message = await page.evaluate(async () => {
+    const sp = await import("/index.js");
+    return sp.default().catch((error) => `${error.code}: ${error.message}`);
+  });
+  assert.match(message, /^MODULE_UNAVAILABLE: .*space_profiles\.wasm answered a page and not the module$/);
 });
 
 test("the module is compiled even if the server names another type of it", async () => {

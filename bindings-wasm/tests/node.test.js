@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
 
 import { answers, embedding, installed, made, memoryOf, project, vectors } from "./setup.js";
 import { attempt, bytesOf, differences } from "./parity.js";
@@ -155,13 +156,47 @@ test("arguments of other types are refused with a code, whatever they are", () =
   assert.match(attempt(() => sp.digest(5)).error.message, /^text: expected a string.*, found a number$/);
 });
 
-test("bytes come in any view, shared and of part of a buffer", () => {
+test("an argument that cannot even be looked at is refused with a code", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const buffer = new ArrayBuffer(2);
+  const view = new Uint8Array(buffer);
+  structuredClone(buffer, { transfer: [buffer] });
+  for (const wrong of [proxy, buffer, view]) {
+    assert.equal(codeOf(() => sp.validate("embedding", wrong)), "ARGUMENT_INVALID");
+    assert.equal(codeOf(() => sp.validate(wrong, good)), "ARGUMENT_INVALID");
+    assert.equal(codeOf(() => sp.verify(wrong, digestOfGood)), "ARGUMENT_INVALID");
+    assert.equal(codeOf(() => sp.vectorSpaceId(wrong)), "ARGUMENT_INVALID");
+  }
+  assert.match(attempt(() => sp.digest(view)).error.message, /transferred/);
+});
+
+test("material that JSON has no words for is refused, and not digested as something else", () => {
+  const { pluginId, provider, model } = embedding();
+  const material = {
+    kind: "reasoning",
+    selection: { pluginId, provider, model },
+    schemaFingerprint: `sha256:${"a".repeat(64)}`,
+    pluginUniqueIdentifier: "langgenius/openai:0.2.7",
+  };
+  const digested = (limit) => attempt(() => sp.capabilityDigest({ ...material, capabilities: { limit } }));
+  const strange = [NaN, Infinity, [undefined], [, 1], () => {}, Symbol("x"), 10n, new Map([["a", 1]]), new Set([1]), new Number(5), [[-Infinity]]];
+  for (const limit of strange) assert.equal(digested(limit).error?.code, "ARGUMENT_INVALID", String(limit));
+  assert.match(digested([NaN]).error.message, /^material: expected an object of plain JSON values, found one that is not: `0` is NaN$/);
+  for (const limit of [null, 5, -0, "x", [], {}, Object.create(null), runInNewContext("({ a: [1] })")]) assert.ok(digested(limit).ok, JSON.stringify(limit));
+  assert.equal(digested(undefined).ok, attempt(() => sp.capabilityDigest(material)).ok, "a member that is undefined is not there");
+});
+
+test("bytes come in any view, shared, of part of a buffer and of another realm", () => {
   const bytes = new TextEncoder().encode(` ${good} `);
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
   shared.set(bytes);
   for (const view of [bytes, bytes.subarray(1), bytes.buffer, new DataView(bytes.buffer), Buffer.from(bytes), shared]) {
     assert.equal(sp.digest(view), digestOfGood);
   }
+  const elsewhere = runInNewContext("Uint8Array.from(bytes)", { bytes: [...bytes] });
+  assert.equal(sp.digest(elsewhere), digestOfGood);
+  assert.equal(sp.digest(elsewhere.buffer), digestOfGood);
 });
 
 test("half a surrogate pair in a JavaScript string is refused where it is", () => {
@@ -191,6 +226,9 @@ test("half a surrogate pair in a JavaScript string is refused where it is", () =
   assert.equal(valid, false);
   assert.deepEqual(issues.map(({ code, path }) => [code, path]), [["JSON_LONE_SURROGATE", "/model"], ["OUT_OF_RANGE", "/dimension"]]);
   for (const { start, end, path } of issues) assert.equal(text.slice(start, end), path === "/model" ? "\ud800" : "-1");
+  const [, later] = sp.validate("embedding", '{"a":\n "\ud800" x').issues;
+  assert.deepEqual([later.line, later.column], [2, 6]);
+  assert.match(later.message, / in line 2, column 6$/, "a message names the place in the text as the caller has it");
 });
 
 test("a report is made of plain objects", () => {

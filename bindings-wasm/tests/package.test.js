@@ -11,6 +11,20 @@ import { answers, project, read, write } from "./setup.js";
 
 const folder = project("types-app");
 const packed = join(folder, "node_modules/space-profiles");
+const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", import.meta.url));
+const RESOLUTIONS = [["esnext", "bundler"], ["nodenext", "nodenext"]];
+
+/** Compiles a program as strictly as TypeScript can, the package's own types too. */
+function check(program, options) {
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false };
+  const compilerOptions = { ...strict, noEmit: true, target: "es2022", types: [], ...options };
+  write(folder, { "use.ts": program, "tsconfig.json": JSON.stringify({ compilerOptions, files: ["use.ts"] }) });
+  try {
+    execFileSync(process.execPath, [tsc, "--project", folder], { encoding: "utf8" });
+  } catch (error) {
+    assert.fail(error.stdout);
+  }
+}
 
 test("the package has what it says it has, and nothing else", () => {
   const manifest = JSON.parse(read(join(packed, "package.json")));
@@ -95,24 +109,21 @@ slim.initSync(new WebAssembly.Module(new Uint8Array()));
 const slimStarted: Promise<void> = slim.init(fetch("/space_profiles.wasm"));
 const slimText: string = slim.digest("{}");
 `;
-  const tsc = fileURLToPath(new URL("node_modules/typescript/bin/tsc", import.meta.url));
-  for (const [module, resolution] of [["esnext", "bundler"], ["nodenext", "nodenext"]]) {
-    write(folder, {
-      "use.ts": use,
-      "tsconfig.json": JSON.stringify({
-        compilerOptions: {
-          module, moduleResolution: resolution, strict: true, noEmit: true, target: "es2022", lib: ["es2022", "dom"],
-          types: [], exactOptionalPropertyTypes: true,
-        },
-        files: ["use.ts"],
-      }),
-    });
-    try {
-      execFileSync(process.execPath, [tsc, "--project", folder], { encoding: "utf8" });
-    } catch (error) {
-      assert.fail(error.stdout);
-    }
-  }
+  for (const [module, moduleResolution] of RESOLUTIONS) check(use, { module, moduleResolution, lib: ["es2022", "dom"] });
+});
+
+test("types need none of a browser's", () => {
+  const use = `
+import { digest, vectorSpaceId } from "space-profiles";
+import init, { initSync } from "space-profiles/slim";
+
+initSync(new Uint8Array());
+const started: Promise<void> = init(Promise.resolve(new ArrayBuffer(2)));
+const texts: string[] = [digest(new Uint8Array()), vectorSpaceId({ pluginId: "p", provider: "p", model: "m", revision: 1 })];
+// @ts-expect-error a number is no module
+initSync(5);
+`;
+  for (const [module, moduleResolution] of RESOLUTIONS) check(use, { module, moduleResolution, lib: ["es2022"] });
 });
 
 test("types name every function that the package has", async () => {

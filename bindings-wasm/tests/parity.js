@@ -61,7 +61,7 @@ function compare(path, expected, mine, found) {
 function checkPlaces(id, text, answers, found) {
   const issues = [answers.embedding, answers.retrieval].flatMap((report) => report.issues);
   const errors = [answers.digest, answers.canonicalize].flatMap((answer) => answer.error ?? []);
-  for (const { code, start, end, line, column } of [...issues, ...errors]) {
+  for (const { code, message, start, end, line, column } of [...issues, ...errors]) {
     if (start === undefined) {
       if (code !== "JSON_TOO_LARGE") found.push(`${id}: ${code} has no place`);
       continue;
@@ -69,5 +69,7 @@ function checkPlaces(id, text, answers, found) {
     const before = text.slice(0, start).split("\n");
     const isRight = line === before.length && column === before.at(-1).length + 1 && start <= end && end <= text.length;
     if (!isRight) found.push(`${id}: ${code} is said to be at ${line}:${column}, ${start} to ${end}`);
+    const [said] = message.match(/ in line \d+, column \d+$/) ?? [];
+    if (said && said !== ` in line ${line}, column ${column}`) found.push(`${id}: ${code} is at ${line}:${column}, and its message says${said}`);
   }
 }

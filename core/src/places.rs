@@ -243,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn a_message_names_the_line_and_the_column_that_are_told() {
+        for text in
+            ["{\"\u{1F600}\": x}", "{\"\u{1F600}\n\": 1}", "[1,\n \"\u{10FFFF}\u{E9}\" 2]", "{}\n\"\u{1F600}\" x"]
+        {
+            let report = validate(Kind::Embedding, text.as_bytes());
+            let place = places(text.as_bytes(), &report.issues)[0].unwrap();
+            let told = format!("in line {}, column {}", place.line, place.column);
+            assert!(report.issues[0].message.ends_with(&told), "{} is {told}", report.issues[0].message);
+        }
+    }
+
+    #[test]
     fn what_is_not_text_or_too_large_has_no_place() {
         for text in [b"\"\xFF\"".to_vec(), vec![b' '; (64 << 10) + 1]] {
             let report = validate(Kind::Embedding, &text);

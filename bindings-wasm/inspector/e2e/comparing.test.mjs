@@ -78,3 +78,13 @@ test("two files that are dropped at once are compared, wherever they are dropped
   await drop(page, "#after", [["after.json", await example("embedding.json")]]);
   await page.waitForFunction(() => document.querySelector("#difference .verdict-line").textContent === "Nothing changed");
 });
+
+test("of more than two files the first two are compared, and that is said", async () => {
+  const page = await open();
+  const files = ["embedding.json", "embedding-larger.json", "retrieval.json"];
+  await drop(page, "body", await Promise.all(files.map(async (name) => [name, await example(name)])));
+  await page.locator(".verdict.costs").waitFor();
+  await page.getByText("3 files were given; the first two are compared.").waitFor();
+  await page.click("#pair-clear");
+  assert.equal(await page.getByText("3 files were given").isVisible(), false);
+});

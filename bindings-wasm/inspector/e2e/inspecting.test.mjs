@@ -146,6 +146,38 @@ test("64 KiB stay smooth to type in", async () => {
   assert.ok(usual < 250, `a key takes ${usual.toFixed(0)} ms`);
 });
 
+test("a text of very many lines gets its own verdict, and soon", async () => {
+  const page = await open();
+  await paste(page, await example("embedding.json"));
+  assert.equal(await verdict(page), "Valid embedding snapshot");
+  const [took, said] = await page.evaluate(async () => {
+    const area = document.getElementById("snapshot-text");
+    const start = performance.now();
+    area.value = `[${"1,\n".repeat(200_000)}1]`;
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    return [performance.now() - start, document.querySelector("#verdict .verdict-line").textContent];
+  });
+  assert.equal(said, "Not acceptable JSON");
+  assert.ok(took < 20_000, `${took.toFixed(0)} ms`);
+  await page.click("#snapshot-clear");
+  await paste(page, await example("broken.json"));
+  assert.equal(await page.locator("#snapshot-editor mark").count(), 6, "lines are drawn again");
+});
+
+test("a text of megabytes is not pasted, and the text before stays", async () => {
+  const page = await open();
+  await paste(page, await example("embedding.json"));
+  await paste(page, "1,\n".repeat(1_000_000));
+  await page.getByText("What was pasted has 3,000,000 characters, more than any snapshot has.").waitFor();
+  assert.equal(await verdict(page), "Valid embedding snapshot");
+  await paste(page, await example("broken.json"));
+  assert.equal(await page.isVisible("#snapshot-notice"), false);
+  await page.getByRole("tab", { name: "Compare" }).click();
+  await paste(page, "1,\n".repeat(1_000_000), "#after-text");
+  await page.locator("#after").getByText("What was pasted has 3,000,000 characters").waitFor();
+});
+
 test("a file that is dropped is inspected; what cannot be a snapshot is said", async () => {
   const page = await open();
   await drop(page, "body", [["retrieval.json", await example("retrieval.json")]]);
@@ -200,8 +232,49 @@ test("an id of version 2 is derived with the capability snapshot, and is left op
   await page.getByRole("button", { name: "Try the example" }).click();
   await page.getByText("Derived, version 2").waitFor();
   assert.match(await page.locator("#material").textContent(), /^\{"installIdentity":\{"capabilityDigest":"sha256:[0-9a-f]{64}","dimension":1536/);
-  await paste(page, (await example("capability.json")).replace('"dimension": 1536', '"dimension": 1024'), "#capability-text");
+  await paste(page, (await example("capability.json")).replace("openai:0.2.7", "openai:0.2.8"), "#capability-text");
   await page.getByText("Neither version derives it").waitFor();
+});
+
+test("a capability snapshot that cannot be one is told, and marked where it breaks", async () => {
+  const page = await open();
+  await paste(page, await example("embedding-version-2.json"));
+  await page.getByText("Check version 2 with a capability snapshot").click();
+  for (const text of ["null", "5", "[]", '"x"']) {
+    await paste(page, text, "#capability-text");
+    await page.getByText("No version 2: expected an object").waitFor();
+  }
+  await paste(page, '{"kind": "embedding",}', "#capability-text");
+  assert.equal(await page.locator(".small-editor mark").textContent(), "}");
+  await paste(page, await example("capability.json"), "#capability-text");
+  assert.equal(await page.locator(".small-editor mark").count(), 0);
+});
+
+test("a capability snapshot of another model proves nothing, even if the id follows from it", async () => {
+  const page = await open();
+  const snapshot = await example("embedding-version-2.json");
+  const capability = await example("capability.json");
+  await paste(page, snapshot);
+  await page.getByText("Check version 2 with a capability snapshot").click();
+  for (const [shown, given] of [
+    [snapshot.replace('"dimension": 1536', '"dimension": 1024'), capability],
+    [snapshot, capability.replace('"model": "text-embedding-3-small"', '"model": "bge-m3"')],
+    [snapshot, capability.replace('"kind": "embedding"', '"kind": "rerank"')],
+  ]) {
+    await paste(page, shown);
+    await paste(page, given, "#capability-text");
+    await page.getByText("It is not about this snapshot’s model").waitFor();
+    assert.equal(await page.getByText("Derived, version 2").count(), 0);
+    assert.equal(await page.getByText("Version 2 gives the snapshot’s id").count(), 0);
+  }
+});
+
+test("a capability snapshot in the place of a snapshot is told from a broken one", async () => {
+  const page = await open();
+  await paste(page, await example("capability.json"));
+  assert.match(await page.textContent("#detection"), /^This looks like a capability snapshot/);
+  await paste(page, await example("broken.json"));
+  assert.match(await page.textContent("#detection"), /^Detected embedding/);
 });
 
 test("the verdict is told to people who hear the page, once it has settled", async () => {

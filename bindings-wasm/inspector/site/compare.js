@@ -7,7 +7,7 @@ import { openWith, readText } from "./files.js";
 import { inOrder, issueList } from "./issues.js";
 import { ask, diff } from "./package.js";
 import { read, verdict } from "./reading.js";
-import { tally, verdictOfDiff } from "./words.js";
+import { number, tally, verdictOfDiff } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -32,7 +32,11 @@ class Side {
       id: `${host.id}-text`,
       labelledBy: label.id,
       placeholder: `Paste the snapshot ${name === "Before" ? "as it was" : "as it is to be"}`,
-      onInput: () => onChange(),
+      onInput: () => {
+        this.#notice.hidden = true;
+        onChange();
+      },
+      onTooLong: (problem) => this.notice(problem),
     });
     openWith(open, (files) => this.take(files));
   }
@@ -62,12 +66,16 @@ class Side {
     if (!file) return;
     const { text, problem } = await readText(file);
     if (problem) {
-      this.#notice.textContent = problem;
-      this.#notice.hidden = false;
+      this.notice(problem);
       return;
     }
     this.text = text;
     this.onChange();
+  }
+
+  notice(sentence) {
+    this.#notice.textContent = sentence;
+    this.#notice.hidden = false;
   }
 
   /** Shows the text while nothing can be said of it yet. */
@@ -141,6 +149,7 @@ export class Compare {
 
   async take(files) {
     await Promise.all(files.slice(0, 2).map((file, index) => this.sides[index].take([file])));
+    if (files.length > 2) this.#after.notice(`${number(files.length)} files were given; the first two are compared.`);
   }
 
   #schedule() {

@@ -9,6 +9,11 @@
  */
 
 import { h } from "./dom.js";
+import { number } from "./words.js";
+
+/** No snapshot is longer or has more lines: what is above it has no places to mark, and drawing it takes minutes. */
+const MOST_UNITS = 1 << 20;
+const MOST_LINES = (1 << 16) + 1;
 
 export class Editor {
   #lines = [];
@@ -17,7 +22,7 @@ export class Editor {
   #copy;
   #textarea;
 
-  constructor(host, { id, label, labelledBy, describedBy, placeholder, onInput }) {
+  constructor(host, { id, label, labelledBy, describedBy, placeholder, onInput, onTooLong = () => {} }) {
     this.#host = host;
     this.#copy = h("div", { class: "editor-copy", "aria-hidden": "true" });
     this.#textarea = h("textarea", {
@@ -36,6 +41,13 @@ export class Editor {
     host.classList.add("editor");
     host.append(h("div", { class: "editor-stack" }, this.#copy, this.#textarea));
     this.#textarea.addEventListener("input", onInput);
+    // Pasted or dropped: the browser itself would need minutes to lay it out.
+    this.#textarea.addEventListener("beforeinput", (event) => {
+      const { length } = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+      if (length <= MOST_UNITS) return;
+      event.preventDefault();
+      onTooLong(tooLong(length));
+    });
     this.#textarea.addEventListener("keydown", (event) => {
       if (event.key !== "F8" || this.#issues.length === 0) return;
       event.preventDefault();
@@ -102,7 +114,7 @@ export class Editor {
     for (const line of fresh) line.element = element(line);
     const after = tail > 0 ? before[before.length - tail].element : null;
     const parts = document.createDocumentFragment();
-    parts.append(...fresh.map((line) => line.element));
+    for (const line of fresh) parts.append(line.element);
     this.#copy.insertBefore(parts, after);
     this.#lines = [...before.slice(0, head), ...fresh, ...before.slice(before.length - tail)];
     const digits = String(lines.length).length;
@@ -110,9 +122,14 @@ export class Editor {
   }
 }
 
+const tooLong = (length) => `What was pasted has ${number(length)} characters, more than any snapshot has.`;
+
 /** The lines of a text, each with its marks; the key says whether a line must be drawn anew. */
 function lay(text, issues) {
-  const lines = text.split("\n").map((content) => ({ content, marks: [], key: content }));
+  if (text.length > MOST_UNITS) return [];
+  const contents = text.split("\n");
+  if (contents.length > MOST_LINES) return [];
+  const lines = contents.map((content) => ({ content, marks: [], key: content }));
   if (issues.length === 0) return lines;
   const starts = [];
   let at = 0;

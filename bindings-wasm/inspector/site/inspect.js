@@ -30,7 +30,11 @@ export class Inspect {
       labelledBy: "snapshot-label",
       describedBy: "detection",
       placeholder: "Paste a snapshot, or drop a file",
-      onInput: () => this.#schedule(),
+      onInput: () => {
+        this.#notice("");
+        this.#schedule();
+      },
+      onTooLong: (problem) => this.#notice(problem),
     });
     openWith(byId("snapshot-open"), (files) => this.take(files));
     byId("snapshot-clear").addEventListener("click", () => this.fill(""));

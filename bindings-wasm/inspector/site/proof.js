@@ -109,10 +109,8 @@ export class Proof {
       id: "capability-text",
       label: "Capability snapshot of the model",
       placeholder: "Paste the typed capability snapshot",
-      onInput: () => {
-        this.#capability.mark([]);
-        this.#prove();
-      },
+      onInput: () => this.#prove(),
+      onTooLong: (problem) => this.#capabilityAnswer.replaceChildren(answer("bad", problem)),
     });
     const fill = h("button", { type: "button" }, "Try the example");
     fill.addEventListener("click", async () => {
@@ -133,8 +131,8 @@ export class Proof {
     const { pluginId, provider, model, vectorSpaceId: id } = this.#report.identity;
     const selection = { pluginId, provider, model, revision: this.#revision };
     const one = ask(() => vectorSpaceId(selection));
-    const typed = this.#capability.value.trim();
-    const two = typed === "" ? undefined : withCapability(selection, typed);
+    const typed = this.#capability.value;
+    const two = typed.trim() === "" ? undefined : withCapability(this.#report.identity, selection, typed);
     const proven =
       one.value === id ? derived(1, { ...selection, schemaVersion: 1 })
       : two?.id === id ? derived(2, { ...selection, schemaVersion: 2, installIdentity: two.installIdentity })
@@ -147,13 +145,18 @@ export class Proof {
     keepFocus(() => this.#spaceAnswer.replaceChildren(...(proven ?? [open])));
     this.#spaceAnswer.querySelector("details")?.toggleAttribute("open", wasOpen);
     this.#capabilityAnswer.replaceChildren(...(two ? saidOfCapability(two, id) : []));
+    this.#capability.mark(two?.error?.start === undefined ? [] : [{ ...two.error, severity: "error" }]);
   }
 }
 
-/** The version-2 id that a capability snapshot gives. */
-function withCapability(selection, text) {
+/** The version-2 id that a capability snapshot gives, if it is about the snapshot's model. */
+function withCapability(identity, selection, text) {
   const parsed = ask(() => JSON.parse(canonicalize(text)));
   if (parsed.error) return parsed;
+  if (typeof parsed.value !== "object" || parsed.value === null || Array.isArray(parsed.value)) {
+    return { error: { message: "expected an object" } };
+  }
+  if (!isAbout(parsed.value, identity)) return { isOfAnother: true };
   const { capabilityDigest: stated, dimension, distanceMetric, pluginUniqueIdentifier, schemaFingerprint } = parsed.value;
   const installIdentity = { capabilityDigest: stated, dimension, distanceMetric, pluginUniqueIdentifier, schemaFingerprint };
   const { value, error } = ask(() => vectorSpaceId({ ...selection, installIdentity }));
@@ -163,7 +166,21 @@ function withCapability(selection, text) {
   return { id: value, installIdentity, stated, recomputed };
 }
 
-function saidOfCapability({ error, id, stated, recomputed }, wanted) {
+/**
+ * Whether what a capability snapshot says of its model is what the snapshot says. A store decides it by core's rules,
+ * for which the package has no question; the page must only not call proven what a store refuses.
+ */
+function isAbout({ kind, selection, dimension }, identity) {
+  const isOther = (mine, its) => its !== undefined && its !== mine;
+  return !(
+    isOther("embedding", kind) ||
+    ["pluginId", "provider", "model"].some((name) => isOther(identity[name], selection?.[name])) ||
+    (identity.dimension !== undefined && isOther(identity.dimension, dimension))
+  );
+}
+
+function saidOfCapability({ error, isOfAnother, id, stated, recomputed }, wanted) {
+  if (isOfAnother) return [answer("bad", "It is not about this snapshot’s model", " and dimension: no store accepts the two together.")];
   if (error) return [answer("bad", "No version 2: ", quoted(error.message))];
   const same =
     id === wanted ? answer("good", "Version 2 gives the snapshot’s id.")

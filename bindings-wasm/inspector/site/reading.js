@@ -1,6 +1,6 @@
 /** What a text is read as: the kind that was chosen, or the one that suits it better. */
 
-import { validate } from "./package.js";
+import { ask, canonicalize, validate } from "./package.js";
 import { count, number, tally } from "./words.js";
 
 const KINDS = ["embedding", "retrieval"];
@@ -25,6 +25,9 @@ export function read(text, choice, last) {
     return { report: chosen, how: `Read as ${choice}, as you chose.${hint}` };
   }
   const [one, two] = reports;
+  if (!one.valid && !two.valid && isCapability(text)) {
+    return { report: one, how: "This looks like a capability snapshot, which a store judges together with its snapshot. Here it is read as an embedding snapshot." };
+  }
   const difference = errors(one) - errors(two);
   if (difference === 0) {
     const report = reports.find((candidate) => candidate.kind === last) ?? one;
@@ -36,6 +39,12 @@ export function read(text, choice, last) {
     report,
     how: `Detected ${report.kind}: ${count(errors(report), "error")}; as ${other.kind} it has ${number(errors(other))}.`,
   };
+}
+
+/** Whether a text is meant to be a typed capability snapshot: no snapshot has these members. */
+function isCapability(text) {
+  const { value } = ask(() => JSON.parse(canonicalize(text)));
+  return typeof value === "object" && value !== null && ["kind", "verification"].some((name) => Object.hasOwn(value, name));
 }
 
 /** The verdict in a line. */

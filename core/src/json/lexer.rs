@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::error::{Fault, JsonCode};
 use super::number::{Form, Literal};
 use crate::rules::excerpt;
+use crate::text::utf16_length;
 
 pub(super) struct Lexer<'a> {
     text: &'a str,
@@ -345,10 +346,10 @@ const fn special_bytes(word: u64) -> u64 {
     (quote | backslash | control) & !word & HIGH
 }
 
-/// The line and the column of a byte offset, both from 1; columns count characters.
+/// The line and the column of a byte offset, both from 1; columns count UTF-16 code units, as places do.
 fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.bytes().rposition(|byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
-    (line, 1 + before.get(line_start..).unwrap_or_default().chars().count())
+    (line, 1 + utf16_length(before.get(line_start..).unwrap_or_default()))
 }

@@ -72,9 +72,14 @@ async function compiled(load) {
   const source = await load();
   if (source instanceof WebAssembly.Module) return source;
   if (typeof Response === "function" && source instanceof Response) {
-    if (!source.ok) throw new Error(`${source.url} answered ${source.status} ${source.statusText}`.trimEnd());
+    // Vite 7 and older move the scripts of packages there, and not what lies beside them.
+    const isMoved = source.url.includes("/.vite/deps/");
+    const advice = isMoved ? '; set `optimizeDeps: { exclude: ["space-profiles"] }` in Vite\'s configuration' : "";
+    if (!source.ok) throw new Error(`${source.url} answered ${source.status} ${source.statusText}`.trimEnd() + advice);
+    const type = source.headers.get("Content-Type") ?? "";
+    if (type.startsWith("text/html")) throw new Error(`${source.url} answered a page and not the module${advice}`);
     // A server that names another type is no reason to fail, only to be slower.
-    return source.headers.get("Content-Type") === "application/wasm"
+    return type === "application/wasm"
       ? WebAssembly.compileStreaming(source)
       : WebAssembly.compile(await source.arrayBuffer());
   }

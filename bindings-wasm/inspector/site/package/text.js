@@ -1,6 +1,6 @@
 // Texts on their way into the module, and places on their way back.
 
-import { wrongArgument } from "./failure.js";
+import { described, isArray, wrongArgument } from "./failure.js";
 
 // More than the module reads of any text. Of one that is longer only so much is copied, and its length is told.
 const MOST = (1 << 20) + 1;
@@ -11,26 +11,37 @@ const scratch = new Uint8Array(12 << 10);
 /** A string or bytes, as the module takes them: `{bytes, length, locate}`. */
 export function textOf(value, name) {
   if (typeof value === "string") return ofString(value);
-  const isView = ArrayBuffer.isView(value);
-  if (!isView && !(value instanceof ArrayBuffer)) {
-    throw wrongArgument(name, "a string, or UTF-8 as a Uint8Array or another view of bytes; give it JSON text", value);
+  const parts = bytesOf(value);
+  if (!parts) throw wrongArgument(name, "a string, or UTF-8 as a Uint8Array or another view of bytes; give it JSON text", value);
+  const [buffer, offset, size] = parts;
+  const length = Math.min(size, 0xffffffff);
+  try {
+    return { bytes: new Uint8Array(buffer, offset, Math.min(length, MOST)), length, locate: asItIs };
+  } catch {
+    throw wrongArgument(name, "bytes that are still there; copy them before their buffer is transferred", value);
   }
-  const length = Math.min(value.byteLength, 0xffffffff);
-  const bytes = isView
-    ? new Uint8Array(value.buffer, value.byteOffset, Math.min(length, MOST))
-    : new Uint8Array(value, 0, Math.min(length, MOST));
-  return { bytes, length, locate: asItIs };
+}
+
+const sizeOfBuffer = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get;
+
+/** The buffer, offset and size of a view or a buffer, from whichever realm it comes; nothing of anything else. */
+function bytesOf(value) {
+  if (ArrayBuffer.isView(value)) return [value.buffer, value.byteOffset, value.byteLength];
+  try {
+    return [value, 0, sizeOfBuffer.call(value)];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Text as `textOf` takes it, or what becomes such text: material that is given as an object. */
 export function textOfMaterial(value, name) {
-  const isText = typeof value === "string" || ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
-  if (isText) return textOf(value, name);
+  if (typeof value === "string" || bytesOf(value)) return textOf(value, name);
   const wanted = "an object of plain JSON values";
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongArgument(name, wanted, value);
+  if (typeof value !== "object" || value === null || isArray(value)) throw wrongArgument(name, wanted, value);
   let text;
   try {
-    text = JSON.stringify(value);
+    text = JSON.stringify(value, plain);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const message = `${name}: expected ${wanted}, found one that is not: ${reason}`;
@@ -39,6 +50,32 @@ export function textOfMaterial(value, name) {
   if (text === undefined) throw wrongArgument(name, wanted, value);
   // Places in a text that the caller never saw say nothing.
   return { ...textOf(text, name), locate: nowhere };
+}
+
+/** Refuses what JSON has no words for: `JSON.stringify` would call it null or `{}`, or leave it out. */
+function plain(key, value) {
+  if (hasWords(value, this)) return value;
+  throw new TypeError(`\`${key}\` is ${typeof value === "number" ? value : described(value)}`);
+}
+
+function hasWords(value, holder) {
+  switch (typeof value) {
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      return value === null || Array.isArray(value) || isPlainObject(value);
+    case "undefined":
+      // A member that is undefined is one that is not there; an element is one.
+      return !Array.isArray(holder);
+    default:
+      return typeof value === "string" || typeof value === "boolean";
+  }
+}
+
+/** Whether an object has no class, in whichever realm it was made. */
+function isPlainObject(object) {
+  const prototype = Object.getPrototypeOf(object);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function ofString(text) {
@@ -115,7 +152,9 @@ function withEscapes(text) {
     }
     const [start, end] = [original(place[0]), original(place[1])];
     const before = text.slice(0, start);
-    return asItIs(issue, [start, end, before.split("\n").length, before.length - before.lastIndexOf("\n")]);
+    const [line, column] = [before.split("\n").length, before.length - before.lastIndexOf("\n")];
+    issue.message = issue.message.replace(/ in line \d+, column \d+$/, ` in line ${line}, column ${column}`);
+    return asItIs(issue, [start, end, line, column]);
   };
   return { escaped, locate };
 }
