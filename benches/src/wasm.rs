@@ -15,7 +15,7 @@ use crate::results::Row;
 
 /// This product.
 pub const OURS: &str = "space-profiles";
-/// zod, stable key order, and SHA-256: Node's own, in Chromium that of `@noble/hashes`.
+/// zod, stable key order, and SHA-256 in JavaScript, that of `@noble/hashes`; in Node a third subject uses OpenSSL's.
 pub const PEER: &str = "zod";
 
 /// What was found, and by what.

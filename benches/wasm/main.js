@@ -10,7 +10,9 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 
-const SUBJECTS = ["space-profiles", "zod"];
+/** By subject, which bundle. Node can hash with OpenSSL, and so with the processor's own instructions, as well. */
+const IN_NODE = { "space-profiles": "space-profiles-node", zod: "zod-browser", "zod with OpenSSL": "zod-node" };
+const IN_CHROMIUM = { "space-profiles": "space-profiles-browser", zod: "zod-browser" };
 /** How often a first answer is measured; each time needs a fresh process or a fresh browser context. */
 const STARTS = 15;
 
@@ -42,17 +44,17 @@ async function bundle() {
 }
 
 function inNode() {
-  const file = (subject) => pathToFileURL(join(work, `${subject}-node.js`)).href;
+  const files = Object.values(IN_NODE).map((bundle) => pathToFileURL(join(work, `${bundle}.js`)).href);
   const run = (task) =>
     JSON.parse(execFileSync(process.execPath, [join(here, "in-node.js"), JSON.stringify(task)], { encoding: "utf8" }));
   for (const input of inputs) {
-    put(`validate ${input.kind}, Node`, run({ modules: SUBJECTS.map(file), input, seconds }));
+    put(`validate ${input.kind}, Node`, IN_NODE, run({ modules: files, input, seconds }));
   }
-  const samples = SUBJECTS.map(() => []);
+  const samples = files.map(() => []);
   for (let start = 0; start < STARTS; start++) {
-    SUBJECTS.forEach((subject, at) => samples[at].push(run({ modules: [file(subject)], input: inputs[0] }) * 1e6));
+    files.forEach((file, at) => samples[at].push(run({ modules: [file], input: inputs[0] }) * 1e6));
   }
-  put("first answer, Node", samples);
+  put("first answer, Node", IN_NODE, samples);
 }
 
 async function inChromium() {
@@ -68,22 +70,22 @@ async function inChromium() {
     await context.close();
     return answer;
   };
-  const file = (subject) => `/${subject}-browser.js`;
+  const files = Object.values(IN_CHROMIUM).map((bundle) => `/${bundle}.js`);
   const validations = async ({ modules, input, seconds }) => {
     const { validations } = await import("/measure.js");
     return validations(await Promise.all(modules.map((module) => import(module))), input, seconds);
   };
   const firstAnswer = async ({ module, input }) => (await import("/measure.js")).firstAnswer(module, input);
   for (const input of inputs) {
-    put(`validate ${input.kind}, Chromium`, await inPage(validations, { modules: SUBJECTS.map(file), input, seconds }));
+    put(`validate ${input.kind}, Chromium`, IN_CHROMIUM, await inPage(validations, { modules: files, input, seconds }));
   }
-  const samples = SUBJECTS.map(() => []);
+  const samples = files.map(() => []);
   for (let start = 0; start < STARTS; start++) {
-    for (const [at, subject] of SUBJECTS.entries()) {
-      samples[at].push((await inPage(firstAnswer, { module: file(subject), input: inputs[0] })) * 1e6);
+    for (const [at, module] of files.entries()) {
+      samples[at].push((await inPage(firstAnswer, { module, input: inputs[0] })) * 1e6);
     }
   }
-  put("first answer, Chromium", samples);
+  put("first answer, Chromium", IN_CHROMIUM, samples);
   const version = browser.version();
   await browser.close();
   server.close();
@@ -112,8 +114,8 @@ function executable() {
   return path;
 }
 
-function put(name, samples) {
-  SUBJECTS.forEach((subject, at) => rows.push({ case: name, subject, samples: samples[at] }));
+function put(name, subjects, samples) {
+  Object.keys(subjects).forEach((subject, at) => rows.push({ case: name, subject, samples: samples[at] }));
 }
 
 function sizes() {
