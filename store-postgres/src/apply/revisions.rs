@@ -70,6 +70,63 @@ macro_rules! previous_revision {
     };
 }
 
+/// The head moves to revision `$4`, whose number is `$5`, from the one that it must name, which is superseded. All of it
+/// happens after the step `$after`; the last step, `superseded`, has no row if anything was otherwise.
+macro_rules! head_moved {
+    (
+        $after:literal,
+        $from_id:literal,
+        $from_revision:literal,
+        $from_version:literal,
+        $to_version:literal,
+        $at:literal
+    ) => {
+        concat!(
+            "former AS MATERIALIZED (
+               SELECT revision.id
+               FROM ",
+            $after,
+            ", knowledge_space_profile_revisions AS revision
+               WHERE
+                 revision.id = ",
+            $from_id,
+            " AND revision.tenant_id = $1 AND revision.knowledge_space_id = $2
+                 AND revision.kind = $3 AND revision.state = 'active'
+               FOR UPDATE OF revision
+             ),
+             moved AS (
+               UPDATE knowledge_space_profile_heads AS head
+               SET
+                 profile_revision_id = $4, active_revision = $5, row_version = ",
+            $to_version,
+            ", updated_at = ",
+            $at,
+            "::timestamptz
+               FROM former
+               WHERE
+                 head.tenant_id = $1 AND head.knowledge_space_id = $2 AND head.kind = $3
+                 AND head.row_version = ",
+            $from_version,
+            " AND head.profile_revision_id = former.id AND head.active_revision = ",
+            $from_revision,
+            "
+               RETURNING former.id AS former_id
+             ),
+             superseded AS (
+               UPDATE knowledge_space_profile_revisions AS revision
+               SET state = 'superseded', superseded_at = ",
+            $at,
+            "::timestamptz, updated_at = ",
+            $at,
+            "::timestamptz
+               FROM moved
+               WHERE revision.id = moved.former_id
+               RETURNING true
+             )"
+        )
+    };
+}
+
 /// The candidate that is to be activated, if the space is there.
 macro_rules! candidate {
     () => {
@@ -136,30 +193,7 @@ statements! {
     PUBLISH = concat!(
         "WITH
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
-           former AS MATERIALIZED (
-             SELECT revision.id
-             FROM space, knowledge_space_profile_revisions AS revision
-             WHERE
-               revision.id = $21 AND revision.tenant_id = $1 AND revision.knowledge_space_id = $2
-               AND revision.kind = $3 AND revision.state = 'active'
-             FOR UPDATE OF revision
-           ),
-           moved AS (
-             UPDATE knowledge_space_profile_heads AS head
-             SET profile_revision_id = $4, active_revision = $5, row_version = $24, updated_at = $25::timestamptz
-             FROM former
-             WHERE
-               head.tenant_id = $1 AND head.knowledge_space_id = $2 AND head.kind = $3
-               AND head.row_version = $23 AND head.profile_revision_id = former.id AND head.active_revision = $22
-             RETURNING former.id AS former_id
-           ),
-           superseded AS (
-             UPDATE knowledge_space_profile_revisions AS revision
-             SET state = 'superseded', superseded_at = $25::timestamptz, updated_at = $25::timestamptz
-             FROM moved
-             WHERE revision.id = moved.former_id
-             RETURNING true
-           )
+           ", head_moved!("space", "$21", "$22", "$23", "$24", "$25"), "
          ", insert_revision!(), " FROM superseded RETURNING true"
     );
 
@@ -167,30 +201,7 @@ statements! {
         "WITH
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
            candidate AS MATERIALIZED (", candidate!(), "),
-           former AS MATERIALIZED (
-             SELECT revision.id
-             FROM candidate, knowledge_space_profile_revisions AS revision
-             WHERE
-               revision.id = $8 AND revision.tenant_id = $1 AND revision.knowledge_space_id = $2
-               AND revision.kind = $3 AND revision.state = 'active'
-             FOR UPDATE OF revision
-           ),
-           moved AS (
-             UPDATE knowledge_space_profile_heads AS head
-             SET profile_revision_id = $4, active_revision = $5, row_version = $11, updated_at = $6::timestamptz
-             FROM former
-             WHERE
-               head.tenant_id = $1 AND head.knowledge_space_id = $2 AND head.kind = $3
-               AND head.row_version = $10 AND head.profile_revision_id = former.id AND head.active_revision = $9
-             RETURNING former.id AS former_id
-           ),
-           superseded AS (
-             UPDATE knowledge_space_profile_revisions AS revision
-             SET state = 'superseded', superseded_at = $6::timestamptz, updated_at = $6::timestamptz
-             FROM moved
-             WHERE revision.id = moved.former_id
-             RETURNING true
-           ),
+           ", head_moved!("candidate", "$8", "$9", "$10", "$11", "$6"), ",
            ", activated!("superseded")
     );
 
