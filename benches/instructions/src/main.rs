@@ -5,7 +5,6 @@ use std::hint::black_box;
 use space_profiles_core::json::{self, Limits};
 use space_profiles_core::{Digest, Kind, snapshot};
 
-#[allow(dead_code, reason = "the largest would take minutes")]
 #[path = "../../src/inputs.rs"]
 mod inputs;
 
@@ -19,7 +18,8 @@ fn main() {
         "embedding" => inputs::EMBEDDING.to_owned(),
         "retrieval" => inputs::RETRIEVAL.to_owned(),
         "capability-12k" => inputs::capability(inputs::SMALL_CAPABILITY),
-        other => panic!("expected embedding, retrieval or capability-12k, found {other}"),
+        "capability-1m" => inputs::capability(inputs::LARGE_CAPABILITY),
+        other => panic!("expected embedding, retrieval, capability-12k or capability-1m, found {other}"),
     };
     let kind = case.parse::<Kind>().ok();
     match (subject.as_str(), kind) {
