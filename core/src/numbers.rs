@@ -30,6 +30,11 @@ macro_rules! number {
             pub fn next(self) -> Option<Self> {
                 (self < Self::LAST).then_some(Self(self.0 + 1))
             }
+
+            /// The value before this one; `None` at the start.
+            pub fn previous(self) -> Option<Self> {
+                (self > Self::FIRST).then_some(Self(self.0 - 1))
+            }
         }
 
         impl TryFrom<i64> for $name {

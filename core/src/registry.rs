@@ -28,7 +28,8 @@ const FRESH_STARTS: u32 = 8;
 /// All operations on profiles, over a store.
 ///
 /// Every write loads, decides and applies; if somebody else was first, it does so again on fresh state, at
-/// most eight times, and so finds the precise refusal.
+/// most eight times, and so finds the precise refusal. Where a store is an [`OptimisticStore`](crate::OptimisticStore),
+/// what usually happens is written without a load.
 #[derive(Clone)]
 pub struct Registry {
     store: Arc<dyn Store>,
@@ -101,8 +102,20 @@ impl Registry {
     pub async fn propose(&self, scope: &Scope, proposal: &Proposal<'_>) -> Result<Outcome<Revision>, Error> {
         let (snapshot, capability) = checked(scope.kind, proposal)?;
         let proposed = self.proposed(proposal, snapshot, capability, None);
+        let mut start = Start::FRESH;
+        if let Some(store) = self.store.optimistic()
+            && let Some(append) = decide::try_propose(scope, &proposed)
+        {
+            match self.attempted(store.try_append(&append).await).await? {
+                Attempt::Written(at) => {
+                    let revision = Revision { created_at: at, updated_at: at, ..append.revision };
+                    return Ok(Outcome { value: revision, replayed: false });
+                }
+                Attempt::Unwritten(next) => start = next,
+            }
+        }
         let query = query_for(scope, &proposed);
-        self.decide_on(&query, |state, _| decide::propose(state, &proposed)).await
+        self.decide_on(&query, start, |state, _| decide::propose(state, &proposed)).await
     }
 
     /// Appends a candidate whose number is filled in, and of an embedding the vector space id where it is
@@ -143,7 +156,21 @@ impl Registry {
         let query = ScopeQuery { revision: Some(revision), ..ScopeQuery::of(scope.clone()) };
         let target = decide::Target { revision, expected };
         let command = decide::Activation { target, by: by.clone(), head_id: self.draw.id().into() };
-        self.decide_on(&query, |state, doubt| decide::activate(state, &command, doubt)).await
+        let mut start = Start::FRESH;
+        if let Some(store) = self.store.optimistic().filter(|_| expected.is_some())
+            && let Some(row) = store.recall_revision(scope, revision).await?
+            && let Ok(revision) = row.verify(scope)
+            && let Some(activate) = decide::try_activate(revision, &command)
+        {
+            match self.attempted(store.try_activate(&activate).await).await? {
+                Attempt::Written(head) => {
+                    let revision = activate.candidate.activated(head.updated_at, by);
+                    return Ok(Outcome { value: ActiveProfile { head, revision }, replayed: false });
+                }
+                Attempt::Unwritten(next) => start = next,
+            }
+        }
+        self.decide_on(&query, start, |state, doubt| decide::activate(state, &command, doubt)).await
     }
 
     /// Activates candidates of both kinds of one space, together or not at all.
@@ -197,7 +224,21 @@ impl Registry {
         let proposed = self.proposed(proposal, snapshot, capability, None);
         let query = query_for(scope, &proposed);
         let publication = decide::Publication { proposed, expected, head_id: self.draw.id().into() };
-        self.decide_on(&query, |state, doubt| decide::publish(state, &publication, doubt)).await
+        let mut start = Start::FRESH;
+        if let Some(store) = self.store.optimistic()
+            && let Some(publish) = decide::try_publish(scope, &publication)
+        {
+            match self.attempted(store.try_publish(&publish).await).await? {
+                Attempt::Written(head) => {
+                    let at = head.updated_at;
+                    let candidate = Revision { created_at: at, ..publish.append.revision };
+                    let revision = candidate.activated(at, &publication.proposed.by);
+                    return Ok(Outcome { value: ActiveProfile { head, revision }, replayed: false });
+                }
+                Attempt::Unwritten(next) => start = next,
+            }
+        }
+        self.decide_on(&query, start, |state, doubt| decide::publish(state, &publication, doubt)).await
     }
 
     /// Publishes a snapshot whose number is filled in; see [`Self::propose_next`].
@@ -248,7 +289,7 @@ impl Registry {
             revision_id: self.draw.revision_id(),
             head_id: self.draw.id().into(),
         };
-        self.decide_on(&query, |state, doubt| decide::restore(state, &command, doubt)).await
+        self.decide_on(&query, Start::FRESH, |state, doubt| decide::restore(state, &command, doubt)).await
     }
 
     /// Gives up a candidate.
@@ -266,7 +307,7 @@ impl Registry {
     ) -> Result<Outcome<RevisionEntry>, Error> {
         let query = ScopeQuery { revision: Some(revision), ..ScopeQuery::of(scope.clone()) };
         let command = decide::Fail { revision, code, message, by: by.clone() };
-        self.decide_on(&query, |state, _| decide::fail(state, &command)).await
+        self.decide_on(&query, Start::FRESH, |state, _| decide::fail(state, &command)).await
     }
 
     /// The active profile.
@@ -431,10 +472,25 @@ impl Registry {
     async fn decide_on<T>(
         &self,
         query: &ScopeQuery,
+        start: Start,
         decide: impl Fn(&ScopeState, Doubt) -> Decided<T> + Send + Sync,
     ) -> Result<Outcome<T>, Error> {
         let decide = &decide;
-        run(&*self.store, |doubt| Box::pin(async move { Ok(decide(&self.load(query).await?, doubt)) })).await
+        run_from(start, &*self.store, |doubt| Box::pin(async move { Ok(decide(&self.load(query).await?, doubt)) }))
+            .await
+    }
+
+    /// What a write without a load came to. A lost reply is looked into, as after any write.
+    async fn attempted<T>(&self, answer: Result<Option<T>, StoreError>) -> Result<Attempt<T>, StoreError> {
+        match answer {
+            Ok(Some(written)) => Ok(Attempt::Written(written)),
+            Ok(None) => Ok(Attempt::Unwritten(Start { attempt: 2, doubt: Doubt::None })),
+            Err(error) if error.code == StoreCode::OutcomeUnknown => {
+                self.store.back_off(1).await;
+                Ok(Attempt::Unwritten(Start { attempt: 2, doubt: Doubt::LostCommit }))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn proposed(
@@ -483,13 +539,39 @@ impl Registry {
 /// A decision under way. Boxed, since futures of `AsyncFn` closures are not known to be `Send`.
 pub(crate) type Deciding<'d, T> = Pin<Box<dyn Future<Output = Result<Decided<T>, StoreError>> + Send + 'd>>;
 
+/// What became of a write without a load.
+enum Attempt<T> {
+    Written(T),
+    Unwritten(Start),
+}
+
+/// Where a command stands before it is decided on a loaded state.
+#[derive(Clone, Copy)]
+struct Start {
+    attempt: u32,
+    doubt: Doubt,
+}
+
+impl Start {
+    /// It has not been tried.
+    const FRESH: Self = Self { attempt: 1, doubt: Doubt::None };
+}
+
 /// Loads, decides and applies, again on fresh state as long as somebody else is first.
 pub(crate) async fn run<'d, T>(
     store: &dyn Store,
     decide: impl Fn(Doubt) -> Deciding<'d, T> + Send + Sync,
 ) -> Result<Outcome<T>, Error> {
-    let mut doubt = Doubt::None;
-    for attempt in 1..=FRESH_STARTS + 1 {
+    run_from(Start::FRESH, store, decide).await
+}
+
+/// As [`run`], when it has been tried already.
+async fn run_from<'d, T>(
+    Start { attempt: first, mut doubt }: Start,
+    store: &dyn Store,
+    decide: impl Fn(Doubt) -> Deciding<'d, T> + Send + Sync,
+) -> Result<Outcome<T>, Error> {
+    for attempt in first..=FRESH_STARTS + 1 {
         let decision = match decide(doubt).await {
             // What was committed or not stays unknown as long as nothing can be read.
             Err(error) if doubt == Doubt::LostCommit => return Err(outcome_unknown(&error).into()),

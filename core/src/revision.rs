@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::collation::KeyOrder;
 use crate::digest::Digest;
-use crate::identifiers::{ArgumentError, RevisionId};
+use crate::identifiers::{ArgumentError, RevisionId, SubjectId};
 use crate::json::{Document, Limits};
 use crate::numbers::RevisionNumber;
 use crate::scope::Scope;
@@ -164,6 +164,12 @@ impl Revision {
             && (self.snapshot.identity().vector_space_id == snapshot.identity().vector_space_id
                 || (self.snapshot.has_derived_vector_space(&self.capability)
                     && snapshot.has_derived_vector_space(capability)))
+    }
+
+    /// The revision once it is active.
+    pub(crate) fn activated(self, at: Timestamp, by: &SubjectId) -> Self {
+        let activation = Activation { at, by: Some(by.as_str().to_owned()) };
+        Self { updated_at: at, state: RevisionState::Active(activation), ..self }
     }
 
     /// The columns a store writes.

@@ -5,6 +5,7 @@ use crate::change::{Applied, Change, Install};
 use crate::head::Head;
 use crate::identifiers::{BackfillId, LeaseToken, RevisionId, TenantId, WorkerId};
 use crate::numbers::{PageLimit, RevisionNumber};
+use crate::optimistic::OptimisticStore;
 use crate::refusal::StoreError;
 use crate::revision::{Corruption, RevisionRow};
 use crate::scope::{Kind, Scope, Space};
@@ -29,6 +30,11 @@ pub trait Store: Send + Sync {
 
     /// Writes a change wholly, or nothing. An id of another row than a revision that is taken is `STORE_SCHEMA`.
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError>;
+
+    /// How the store writes without a load, if it does. By default it does not.
+    fn optimistic(&self) -> Option<&dyn OptimisticStore> {
+        None
+    }
 
     /// Loads the rows of several fences, in the order asked for. By default one after the other.
     async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {

@@ -18,6 +18,7 @@
 //! ```
 #![deny(missing_docs)]
 
+mod appended;
 mod apply;
 mod audit;
 mod claim;

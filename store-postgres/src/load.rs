@@ -5,8 +5,8 @@
 //! instead, for all of it at a moment of its own.
 
 use space_profiles_core::{
-    BackfillKey, Fence, LedgerState, Neighbour, Newest, ScopeQuery, ScopeState, Space, SpaceState, StoreCode,
-    StoreError, VectorSpaceCarrier,
+    BackfillKey, Fence, LedgerState, Neighbour, Newest, RevisionNumber, RevisionRow, Scope, ScopeQuery,
+    ScopeState, Space, SpaceState, StoreCode, StoreError, VectorSpaceCarrier,
 };
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -318,6 +318,17 @@ statements! {
         ""
     );
 
+    /// A revision and nothing else, as `revision_numbered!` finds it.
+    REVISION_ALONE = concat!(
+        "SELECT ", revision_columns!("newest"), "
+         FROM (
+           SELECT * FROM knowledge_space_profile_revisions
+           WHERE tenant_id = $1 AND knowledge_space_id = $2 AND kind = $3 AND revision <= $4
+           ORDER BY revision DESC LIMIT 1
+         ) AS newest
+         WHERE newest.revision = $4"
+    );
+
     /// For whatever may be asked of a scope.
     SCOPE = scope_states!(
         "$4",
@@ -419,6 +430,15 @@ async fn usual(sessions: &Sessions, query: &ScopeQuery) -> Result<Option<ScopeSt
     }
     // Of a revision that was ever active it matters after which other.
     Ok(Some(state).filter(|state| state.revision.as_ref().is_none_or(|row| !row.status.was_ever_active())))
+}
+
+pub(crate) async fn revision_alone(
+    sessions: &Sessions,
+    scope: &Scope,
+    number: RevisionNumber,
+) -> Result<Option<RevisionRow>, StoreError> {
+    let rows = sessions.repeatable(Call::of_scope(REVISION_ALONE, scope).with(integer(number.get()))).await?;
+    rows.first().map(|row| Columns::of(row).revision_row()).transpose()
 }
 
 fn of_one(sessions: &Sessions, query: &ScopeQuery) -> Call {

@@ -137,6 +137,15 @@ impl Sessions {
         Ok(Applied::Done)
     }
 
+    /// The rows of one statement that writes, none if it found something otherwise or others were in the way.
+    pub(crate) async fn try_write(&self, call: Call) -> Result<Vec<PgRow>, StoreError> {
+        match self.once(call).await {
+            Ok(rows) => Ok(rows),
+            Err(Unanswered { error, may_have_written: true }) if is_lost(&error) => Err(outcome_unknown(&error)),
+            Err(Unanswered { error, .. }) => unwritten(&error),
+        }
+    }
+
     /// As [`apply`](Self::apply), in a transaction however many statements there are. Each is made when the one before
     /// it is done.
     pub(crate) async fn apply_in_transaction(
@@ -167,11 +176,6 @@ impl Sessions {
         lock: Call,
         write: impl FnOnce(&[PgRow]) -> Result<Option<Call>, StoreError> + Send,
     ) -> Result<Vec<PgRow>, StoreError> {
-        let unwritten = |error: &sqlx::Error| match refused_write(error) {
-            _ if is_lost(error) => Ok(Vec::new()),
-            Ok(_) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        };
         let mut transaction = match self.begin(&self.write).await {
             Ok(transaction) => transaction,
             Err(error) => return unwritten(&error),
@@ -336,6 +340,15 @@ pub(crate) enum ReadError {
     Driver(#[from] sqlx::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// No rows, if what a write failed for tells only that others were first, or that it never arrived.
+fn unwritten(error: &sqlx::Error) -> Result<Vec<PgRow>, StoreError> {
+    match refused_write(error) {
+        _ if is_lost(error) => Ok(Vec::new()),
+        Ok(_) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether the guards of a statement held.

@@ -2,12 +2,13 @@
 
 use space_profiles_core::{
     Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
-    Claimed, DiscoveryPage, Fence, Install, LedgerState, PageLimit, RevisionNumber, RevisionPage, RevisionRow,
-    Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow, SpaceState, Store, StoreCode,
-    StoreError, TenantId, Timestamp,
+    Claimed, DiscoveryPage, Fence, Head, Install, LedgerState, OptimisticStore, PageLimit, RevisionNumber,
+    RevisionPage, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow,
+    SpaceState, Store, StoreCode, StoreError, TenantId, Timestamp, TryActivate, TryAppend, TryPublish,
 };
 use sqlx::PgPool;
 
+use crate::appended::Appended;
 use crate::options::{Conduct, PostgresOptions};
 use crate::repeats::back_off;
 use crate::sessions::Sessions;
@@ -19,6 +20,7 @@ use crate::{apply, audit, claim, ledger, load, pages, schema};
 #[derive(Clone)]
 pub struct PostgresStore {
     sessions: Sessions,
+    appended: Appended,
 }
 
 impl PostgresStore {
@@ -29,7 +31,7 @@ impl PostgresStore {
     /// `STORE_UNAVAILABLE`: the server cannot be reached or refuses the connection. `STORE_BUSY`: it has no
     /// connection left.
     pub async fn open(options: &PostgresOptions) -> Result<Self, StoreError> {
-        Ok(Self { sessions: Sessions::open(options).await? })
+        Ok(Self::of(Sessions::open(options).await?))
     }
 
     /// Brings the schema of a database up to date and answers the names of what was applied. Several processes may
@@ -77,13 +79,17 @@ impl PostgresStore {
     /// # }
     /// ```
     pub fn over(pool: PgPool) -> Self {
-        Self { sessions: Sessions::over(pool, Conduct::default()) }
+        Self::of(Sessions::over(pool, Conduct::default()))
     }
 
     /// As [`Self::over`], with what `options` say of a pooler, of heads and of time-outs; where the server is, and
     /// how many connections there are, the pool says.
     pub fn over_with(pool: PgPool, options: &PostgresOptions) -> Self {
-        Self { sessions: Sessions::over(pool, options.conduct.clone()) }
+        Self::of(Sessions::over(pool, options.conduct.clone()))
+    }
+
+    fn of(sessions: Sessions) -> Self {
+        Self { sessions, appended: Appended::new() }
     }
 
     /// Waits for the calls under way and closes the pool. Later calls, of any handle, fail with
@@ -109,6 +115,10 @@ impl Store for PostgresStore {
 
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
         apply::apply(&self.sessions, change).await
+    }
+
+    fn optimistic(&self) -> Option<&dyn OptimisticStore> {
+        Some(self)
     }
 
     async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
@@ -196,5 +206,37 @@ impl Store for PostgresStore {
 
     async fn prune(&self, before: Timestamp) -> Result<u64, StoreError> {
         ledger::prune(&self.sessions, before).await
+    }
+}
+
+#[async_trait::async_trait]
+impl OptimisticStore for PostgresStore {
+    async fn recall_revision(
+        &self,
+        scope: &Scope,
+        number: RevisionNumber,
+    ) -> Result<Option<RevisionRow>, StoreError> {
+        match self.appended.take(scope, number) {
+            Some(candidate) => Ok(Some(candidate)),
+            None => load::revision_alone(&self.sessions, scope, number).await,
+        }
+    }
+
+    async fn try_append(&self, append: &TryAppend) -> Result<Option<Timestamp>, StoreError> {
+        let mut candidate = append.revision.to_row();
+        let appended = apply::try_append(&self.sessions, append, &candidate).await?;
+        if let Some(at) = appended {
+            (candidate.created_at, candidate.updated_at) = (at, at);
+            self.appended.remember(&append.revision.scope, candidate);
+        }
+        Ok(appended)
+    }
+
+    async fn try_publish(&self, publish: &TryPublish) -> Result<Option<Head>, StoreError> {
+        apply::try_publish(&self.sessions, publish).await
+    }
+
+    async fn try_activate(&self, activate: &TryActivate) -> Result<Option<Head>, StoreError> {
+        apply::try_activate(&self.sessions, activate).await
     }
 }

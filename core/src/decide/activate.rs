@@ -5,7 +5,7 @@ use crate::head::ActiveProfile;
 use crate::identifiers::{HeadId, SubjectId};
 use crate::numbers::RevisionNumber;
 use crate::refusal::Refusal;
-use crate::revision::{self, Revision, RevisionRow, RevisionState, RevisionStatus};
+use crate::revision::{RevisionRow, RevisionStatus};
 use crate::state::ScopeState;
 
 /// Activate a candidate.
@@ -123,11 +123,9 @@ fn decide_new(
     let at = state.stamp();
     let head = head_move(state, command.head_id, row.id, row.revision, at)?;
     let by = command.by.as_str().to_owned();
-    let activation = revision::Activation { at, by: Some(by.clone()) };
-    let active = Revision { updated_at: at, state: RevisionState::Active(activation), ..candidate };
     let activate =
         Activate { scope: state.scope.clone(), revision_id: row.id, revision: row.revision, by, at, head };
-    Ok((activate, ActiveProfile { head: head.head(), revision: active }))
+    Ok((activate, ActiveProfile { head: head.head(), revision: candidate.activated(at, &command.by) }))
 }
 
 fn is_above_head(state: &ScopeState, number: RevisionNumber) -> Result<(), Refusal> {

@@ -111,11 +111,15 @@ pub(super) fn vector_space(
         }
         is_restored |= carrier.was_ever_active;
     }
-    let needs_proof = capability.embedding_model().is_some();
-    if needs_proof && !is_restored && !snapshot.has_derived_vector_space(capability) {
-        return Err(Refusal::VectorSpaceUnproven(id));
+    if is_restored || vector_space_is_proven(snapshot, capability) {
+        return Ok(());
     }
-    Ok(())
+    Err(Refusal::VectorSpaceUnproven(id))
+}
+
+/// Whether a vector space that nobody had before follows from what is known.
+pub(super) fn vector_space_is_proven(snapshot: &Snapshot, capability: &Capability) -> bool {
+    capability.embedding_model().is_none() || snapshot.has_derived_vector_space(capability)
 }
 
 /// A change must change something. A corrupt active revision counts as a different configuration.

@@ -8,6 +8,7 @@ mod checks;
 mod copy;
 mod fail;
 mod ledger;
+mod optimistic;
 mod propose;
 mod restore;
 mod space;
@@ -20,6 +21,7 @@ pub use ledger::{
     Complete, Completed, Discovered, FailBackfill, LEGACY_PROFILE_INVALID, Settled, SkipReason, Skipped, complete,
     discover, fail_backfill, heartbeat, release, retry,
 };
+pub use optimistic::{try_activate, try_propose, try_publish};
 pub use propose::{Proposed, Publication, propose, publish};
 pub use restore::{Restore, restore};
 pub use space::{Imported, add_space, delete_space, import};

@@ -8,7 +8,8 @@ use crate::head::ActiveProfile;
 use crate::identifiers::{HeadId, RevisionId, SubjectId};
 use crate::numbers::RevisionNumber;
 use crate::refusal::Refusal;
-use crate::revision::{Activation, Revision, RevisionState, RevisionStatus};
+use crate::revision::{Revision, RevisionState, RevisionStatus};
+use crate::scope::Scope;
 use crate::snapshot::{Capability, Snapshot};
 use crate::state::ScopeState;
 use crate::time::Timestamp;
@@ -74,16 +75,16 @@ impl Proposed {
         changes_something(state, &self.snapshot, &self.capability, self.allow_unchanged)
     }
 
-    fn revision(&self, state: &ScopeState, at: Timestamp, revision_state: RevisionState) -> Revision {
+    pub(super) fn candidate(&self, scope: &Scope, at: Timestamp) -> Revision {
         Revision {
             id: self.revision_id,
-            scope: state.scope.clone(),
+            scope: scope.clone(),
             snapshot: self.snapshot.clone(),
             capability: self.capability.clone(),
             created_by: self.by.as_str().to_owned(),
             created_at: at,
             updated_at: at,
-            state: revision_state,
+            state: RevisionState::Candidate,
         }
     }
 }
@@ -106,7 +107,7 @@ pub fn propose(state: &ScopeState, proposed: &Proposed) -> Decided<Revision> {
     no_candidate(state)?;
     proposed.number_is_next(state)?;
     proposed.content_is_allowed(state)?;
-    let revision = proposed.revision(state, state.stamp(), RevisionState::Candidate);
+    let revision = proposed.candidate(&state.scope, state.stamp());
     let append = Append { revision: revision.clone(), is_first: state.newest.is_none() };
     Ok(Decision::change(Change::Append(append), revision))
 }
@@ -134,8 +135,7 @@ pub fn publish(state: &ScopeState, publication: &Publication, doubt: Doubt) -> D
     proposed.number_is_next(state)?;
     proposed.content_is_allowed(state)?;
     let at = state.stamp();
-    let activation = Activation { at, by: Some(proposed.by.as_str().to_owned()) };
-    let revision = proposed.revision(state, at, RevisionState::Active(activation));
+    let revision = proposed.candidate(&state.scope, at).activated(at, &proposed.by);
     let head = head_move(state, publication.head_id, revision.id, revision.number(), at)?;
     let profile = ActiveProfile { head: head.head(), revision: revision.clone() };
     let publish = Publish { revision, is_first: state.newest.is_none(), head };

@@ -25,6 +25,7 @@ macro_rules! writable_space {
 mod backfills;
 mod copying;
 mod installs;
+mod optimistic;
 mod revisions;
 mod spaces;
 
@@ -37,6 +38,7 @@ use crate::sessions::Sessions;
 use crate::statement::{Call, Statement};
 
 pub(crate) use installs::install_all;
+pub(crate) use optimistic::{try_activate, try_append, try_publish};
 
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
     let modules = [
@@ -44,6 +46,7 @@ pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
         spaces::STATEMENTS,
         backfills::STATEMENTS,
         installs::STATEMENTS,
+        optimistic::STATEMENTS,
         copying::STATEMENTS,
     ];
     modules.into_iter().flatten()

@@ -1,26 +1,35 @@
 //! Appending, activating and failing revisions.
 
-use space_profiles_core::{
-    Activate, Append, FailRevision, Head, HeadMove, Publish, Revision, RevisionRow, Scope, Timestamp,
-};
+use space_profiles_core::{Activate, Append, FailRevision, Head, HeadMove, Publish, Revision, RevisionRow, Scope};
 use uuid::Uuid;
 
 use crate::load::integer;
 use crate::statement::{Call, statements};
 use crate::time::Moment;
 
-/// The columns of a revision, in the order of [`with_revision`]; the scope's three are $1 to $3.
+/// A revision, of [`with_content`] and its times; the scope's three columns are $1 to $3.
 macro_rules! insert_revision {
     () => {
-        "INSERT INTO knowledge_space_profile_revisions (
+        insert_revision!("$18", "$19", "$20")
+    };
+    ($created_at:literal, $updated_at:literal, $activated_at:literal) => {
+        concat!(
+            "INSERT INTO knowledge_space_profile_revisions (
            id, tenant_id, knowledge_space_id, kind, revision, state,
            snapshot, snapshot_digest, capability_snapshot, capability_snapshot_digest,
            plugin_id, provider, model, vector_space_id, dimension, created_by_subject_id,
            activated_by_subject_id, created_at, updated_at, activated_at
          )
          SELECT
-           $4::uuid, $1::text, $2::uuid, $3::text, $5::integer, $6, $7::jsonb, $8, $9::jsonb, $10, $11, $12, $13, $14,
-           $15::integer, $16, $17, $18::timestamptz, $19::timestamptz, $20::timestamptz"
+           $4::uuid, $1::text, $2::uuid, $3::text, $5::integer, $6, $7::jsonb, $8, $9::jsonb, $10, $11::text,
+           $12::text, $13::text, $14::text, $15::integer, $16, $17, ",
+            $created_at,
+            "::timestamptz, ",
+            $updated_at,
+            "::timestamptz, ",
+            $activated_at,
+            "::timestamptz"
+        )
     };
 }
 
@@ -434,7 +443,14 @@ pub(super) fn lock_space(scope: &Scope) -> Call {
 
 /// The arguments of `insert_revision!`, from $4 to $20.
 pub(super) fn with_revision(call: Call, row: &RevisionRow) -> Call {
-    let moment = |time: Option<Timestamp>| time.map(Moment);
+    with_content(call, row)
+        .with(Moment(row.created_at))
+        .with(Moment(row.updated_at))
+        .with(row.activated_at.map(Moment))
+}
+
+/// All of a revision's columns but its times, from $4 to $17.
+pub(super) fn with_content(call: Call, row: &RevisionRow) -> Call {
     call.with(row.id.as_uuid())
         .with(integer(row.revision.get()))
         .with(row.status.as_str())
@@ -449,9 +465,6 @@ pub(super) fn with_revision(call: Call, row: &RevisionRow) -> Call {
         .with(row.dimension.map(|dimension| i32::try_from(dimension).unwrap_or(i32::MAX)))
         .with(row.created_by.as_str())
         .with(row.activated_by.as_deref())
-        .with(Moment(row.created_at))
-        .with(Moment(row.updated_at))
-        .with(moment(row.activated_at))
 }
 
 /// The arguments of `insert_head!`, from $21 to $23.

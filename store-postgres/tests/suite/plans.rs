@@ -90,6 +90,23 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         "NULL, ARRAY['tenant-1'], ARRAY['018f0d60-7a49-7cc2-9c00-000000000001']::uuid[], ARRAY['embedding'], ARRAY[3],
          ARRAY['v'], ARRAY['{candidate}']::uuid[], ARRAY[true], ARRAY[1]"
     );
+    // Of this scope the newest revision is the active one.
+    let settled = "'tenant-2', '018f0d60-7a49-7cc2-9c00-000000000002', 'embedding'";
+    database.sql(&format!(
+        "DELETE FROM knowledge_space_profile_revisions
+         WHERE (tenant_id, knowledge_space_id, kind) = ({settled}) AND state = 'candidate'"
+    ));
+    let content = "'{}', repeat('0', 64), '{}', repeat('0', 64), 'p', 'o', 'm'";
+    let appended = |state: &str, by: &str| {
+        format!(
+            "{settled}, gen_random_uuid(), 3, '{state}', {content}, 'w', 8, 'user:ann', {by}, NULL, 2, true, NULL, NULL"
+        )
+    };
+    let try_append = appended("candidate", "NULL");
+    let try_publish = format!("{}, 2, true", appended("active", "'user:ann'"));
+    let try_activate = format!(
+        "{scope}, '{candidate}', 3, 'candidate', {content}, 'v', 8, 'user:ann', 'user:ann', NULL, 2, true"
+    );
     let activate = format!("{scope}, '{candidate}', 3, now(), 'user:ann', '{former}', 2, 2, 3");
     let activate_all = format!(
         "{a_space}, ARRAY['embedding'], ARRAY['{candidate}']::uuid[], ARRAY[3], ARRAY['{former}']::uuid[],
@@ -149,6 +166,10 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         ("PROPOSAL", format!("{scope}, NULL, 'w', NULL")),
         ("SCOPE", format!("{scope}, NULL, {asked}")),
         ("SCOPES", scopes),
+        ("REVISION_ALONE", format!("{scope}, 3")),
+        ("TRY_APPEND", try_append),
+        ("TRY_PUBLISH", try_publish),
+        ("TRY_ACTIVATE", try_activate),
         ("REVISIONS", format!("{scope}, 0, 101")),
         ("ACTIVATE", activate),
         ("ACTIVATE_ALL", activate_all),
@@ -170,6 +191,9 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
             let plan = plan(&database, name, &arguments, mode);
             let mut faults = Vec::new();
             inspect(&plan, &mut faults);
+            if name.starts_with("TRY_") {
+                assert_eq!(plan["Actual Rows"], 1, "{name} with {mode} writes\n{plan:#}");
+            }
             assert!(faults.is_empty(), "{name} with {mode}: {}\n{plan:#}", faults.join("; "));
         }
     }

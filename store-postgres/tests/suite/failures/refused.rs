@@ -152,15 +152,20 @@ async fn a_missing_grant_is_named_and_nothing_is_changed() {
     assert_eq!(reader.registry.head(&scope).await.unwrap().head.active_revision.get(), 1);
     let (code, message) = failure(reader.activate(&scope, 2, Some(1)).await);
     assert_eq!(code, "STORE_SCHEMA", "{message}");
-    // A lock on the space's row takes the right to update it, which the server does not say.
-    for words in ["knowledge_spaces", "42501", "GRANT SELECT, INSERT, UPDATE, DELETE"] {
+    for words in ["knowledge_space_profile_revisions", "42501", "GRANT SELECT, INSERT, UPDATE, DELETE"] {
         assert!(message.contains(words), "expected `{words}` in {message}");
     }
-    let granted = format!(
-        "GRANT INSERT, UPDATE, DELETE ON knowledge_spaces, knowledge_space_manifests, knowledge_space_profile_heads,
+    database.sql(&format!(
+        "GRANT INSERT, UPDATE, DELETE ON knowledge_space_manifests, knowledge_space_profile_heads,
            knowledge_space_profile_revisions, knowledge_space_profile_backfills TO {role}"
-    );
-    database.sql(&granted);
+    ));
+    // A lock on the space's row takes the right to update it, which the server does not say.
+    let (code, message) = failure(reader.activate(&scope, 2, Some(1)).await);
+    assert_eq!(code, "STORE_SCHEMA", "{message}");
+    for words in ["knowledge_spaces", "42501", "a lock on a row takes UPDATE"] {
+        assert!(message.contains(words), "expected `{words}` in {message}");
+    }
+    database.sql(&format!("GRANT INSERT, UPDATE, DELETE ON knowledge_spaces TO {role}"));
     reader.activate(&scope, 2, Some(1)).await.unwrap();
     reader.claimed_embedding().await;
     database.sql(&format!("DROP OWNED BY {role}"));

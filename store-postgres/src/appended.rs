@@ -1,0 +1,42 @@
+//! What this store has appended lately.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use space_profiles_core::{RevisionNumber, RevisionRow, Scope};
+
+/// How many candidates are remembered.
+const MOST: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
+
+/// How long the JSON of a remembered candidate is at most, in bytes: so that all of them take a few mebibytes.
+const LONGEST: usize = 16 << 10;
+
+/// Candidates that need not be read back to be activated. They are what the database held once, so whoever acts on one
+/// compares it.
+#[derive(Clone)]
+pub(crate) struct Appended(Arc<Mutex<Candidates>>);
+
+type Candidates = LruCache<(Scope, RevisionNumber), RevisionRow>;
+
+impl Appended {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(LruCache::new(MOST))))
+    }
+
+    pub(crate) fn remember(&self, scope: &Scope, candidate: RevisionRow) {
+        if candidate.snapshot.len() + candidate.capability_snapshot.len() <= LONGEST {
+            self.candidates().put((scope.clone(), candidate.revision), candidate);
+        }
+    }
+
+    /// The candidate with a number, which is forgotten: whatever it is wanted for, it is no candidate afterwards, or
+    /// was none before.
+    pub(crate) fn take(&self, scope: &Scope, number: RevisionNumber) -> Option<RevisionRow> {
+        self.candidates().pop(&(scope.clone(), number))
+    }
+
+    fn candidates(&self) -> std::sync::MutexGuard<'_, Candidates> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
