@@ -289,10 +289,17 @@ impl RevisionRow {
 
     fn snapshot(&self, scope: &Scope) -> Result<(Snapshot, KeyOrder), Corruption> {
         let text = self.snapshot.as_bytes();
+        let mut snapshot = Snapshot::of_row(scope.kind, text);
+        // A valid snapshot says all that its text does, so both have one canonical form.
+        if let Some(snapshot) = snapshot.take_if(|snapshot| self.snapshot_digest.parse() == Ok(snapshot.digest()))
+        {
+            return Ok((snapshot, KeyOrder::Rfc8785));
+        }
         let document =
             Document::parse(text, Limits::ROW).map_err(|error| self.corrupt("digest", error.to_string()))?;
-        let order = self.key_order("snapshot", &document, &self.snapshot_digest)?;
-        let snapshot = Snapshot::of_row(scope.kind, text)
+        let computed = Digest::of(document.canonical().as_bytes());
+        let order = self.key_order("snapshot", &document, computed, &self.snapshot_digest)?;
+        let snapshot = snapshot
             .ok_or_else(|| self.corrupt("snapshot", format!("expected a valid {} snapshot", scope.kind)))?;
         Ok((snapshot, order))
     }
@@ -300,8 +307,13 @@ impl RevisionRow {
     fn capability(&self) -> Result<(Capability, KeyOrder), Corruption> {
         let document = Document::parse(self.capability_snapshot.as_bytes(), Limits::ROW)
             .map_err(|error| self.corrupt("digest", error.to_string()))?;
-        let order = self.key_order("capability snapshot", &document, &self.capability_snapshot_digest)?;
-        let capability = Capability::of_row(&document)
+        let capability = Capability::of_row(&document);
+        let computed = capability
+            .as_ref()
+            .map_or_else(|| Digest::of(document.canonical().as_bytes()), |capability| capability.digest());
+        let order =
+            self.key_order("capability snapshot", &document, computed, &self.capability_snapshot_digest)?;
+        let capability = capability
             .ok_or_else(|| self.corrupt("snapshot", "expected the capability snapshot to be an object"))?;
         Ok((capability, order))
     }
@@ -318,8 +330,13 @@ impl RevisionRow {
         Corruption { id: self.id, revision: self.revision, rule, what: what.into() }
     }
 
-    fn key_order(&self, name: &str, document: &Document<'_>, stored: &str) -> Result<KeyOrder, Corruption> {
-        let computed = Digest::of(document.canonical().as_bytes());
+    fn key_order(
+        &self,
+        name: &str,
+        document: &Document<'_>,
+        computed: Digest,
+        stored: &str,
+    ) -> Result<KeyOrder, Corruption> {
         stored.parse().ok().and_then(|stored| KeyOrder::of(document, computed, stored)).ok_or_else(|| {
             self.corrupt("digest", format!("expected the {name}'s digest to be {computed}, found `{stored}`"))
         })
