@@ -130,4 +130,22 @@ mod tests {
             prop_assert_eq!(kept_for_certain(&one, &two), kept_by_root_collation()(&one, &two));
         }
     }
+
+    #[test]
+    fn the_keys_of_a_retrieval_snapshot_have_one_order_only() {
+        let model = r#"{"model":"m","pluginId":"p","provider":"o"}"#;
+        let text = format!(
+            r#"{{"defaultMode":"deep","reasoningModel":{model},"rerank":{{"enabled":true,"model":{model}}},"revision":1,"scoreThreshold":{{"enabled":true,"stage":"mode-final","value":0.42}},"topK":15}}"#
+        );
+        assert!(crate::snapshot::validate(crate::Kind::Retrieval, text.as_bytes()).is_valid());
+        let document = Document::parse(text.as_bytes(), Limits::ANY).unwrap();
+        for (name, locale) in LOCALES {
+            let collator = icu_collator::Collator::try_new(
+                (&locale).into(),
+                icu_collator::options::CollatorOptions::default(),
+            )
+            .unwrap();
+            assert_eq!(document.text_ordered_by(&|left, right| collator.compare(left, right)), text, "{name}");
+        }
+    }
 }

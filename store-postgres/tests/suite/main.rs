@@ -20,6 +20,7 @@ mod kills;
 mod knowledge_fs;
 mod ledger;
 mod neighbours;
+mod optimistic;
 mod page;
 mod plans;
 mod settings;
