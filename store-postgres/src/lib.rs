@@ -45,15 +45,9 @@ pub mod testing {
 
     /// Every statement of the store: its name and its text.
     pub fn statements() -> Vec<(&'static str, &'static str)> {
-        let modules = [
-            load::STATEMENTS,
-            pages::STATEMENTS,
-            audit::STATEMENTS,
-            claim::STATEMENTS,
-            ledger::STATEMENTS,
-            sessions::STATEMENTS,
-        ];
-        let statements = modules.into_iter().flatten().chain(apply::statements());
+        let modules =
+            [pages::STATEMENTS, audit::STATEMENTS, claim::STATEMENTS, ledger::STATEMENTS, sessions::STATEMENTS];
+        let statements = modules.into_iter().flatten().chain(load::statements()).chain(apply::statements());
         statements.map(|statement| (statement.name, statement.sql)).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use space_profiles_conformance::{ANN, Fixture, by, free_form, number, target, usual};
 use space_profiles_core::decide::{self, Activation, Proposed, Publication};
 use space_profiles_core::snapshot::{Capability, Snapshot};
-use space_profiles_core::{Draw, Head, Kind, OptimisticStore, Scope, Store, Timestamp};
+use space_profiles_core::{Draw, Head, Kind, Scope, Store, Timestamp};
 
 use crate::clients::Way;
 use crate::databases::Database;
@@ -72,12 +72,12 @@ const OBSTACLES_TO_ACTIVATING: [&str; 14] = [
 ];
 
 /// A second active revision, which the unique index lets nobody have.
-const TWO_ACTIVE: &str = "DROP INDEX knowledge_space_profile_revisions_one_active_uq;
+const TWO_ACTIVE: &str = "DROP INDEX IF EXISTS knowledge_space_profile_revisions_one_active_uq;
      UPDATE knowledge_space_profile_revisions SET state = 'active', superseded_at = NULL
      WHERE $SCOPE AND revision = 1";
 
 /// The other service moves heads.
-const PUBLICATIONS: &str = "CREATE TABLE projection_set_publication_heads (id uuid PRIMARY KEY)";
+const PUBLICATIONS: &str = "CREATE TABLE IF NOT EXISTS projection_set_publication_heads (id uuid PRIMARY KEY)";
 
 struct Try {
     database: Database,
@@ -262,8 +262,6 @@ async fn no_head_is_moved_where_anything_is_otherwise() {
         with.client.propose(&other, 3).await.unwrap();
         with.tamper(&scope, obstacle);
         assert_eq!(with.writes_nothing_or(&scope, with.publish(&scope, 3, 3, 2)).await, None, "{obstacle}");
-        let meanwhile =
-            if obstacle == TWO_ACTIVE { &TWO_ACTIVE[TWO_ACTIVE.find("UPDATE").unwrap()..] } else { "" };
-        assert_eq!(with.activate(&other, meanwhile).await, None, "{obstacle}");
+        assert_eq!(with.activate(&other, obstacle).await, None, "{obstacle}");
     }
 }

@@ -1,35 +1,20 @@
-//! What decisions need to see: one statement each, so that all of it is as of one moment.
+//! The states of scopes.
 //!
 //! Much of what may be asked of a scope matters only when a command is repeated or restores something. So there are
 //! short statements for what is usual, which see whether that is enough; where it is not, the long one is asked
 //! instead, for all of it at a moment of its own.
 
 use space_profiles_core::{
-    BackfillKey, Fence, LedgerState, Neighbour, Newest, RevisionNumber, RevisionRow, Scope, ScopeQuery,
-    ScopeState, Space, SpaceState, StoreCode, StoreError, VectorSpaceCarrier,
+    Newest, RevisionNumber, RevisionRow, Scope, ScopeQuery, ScopeState, StoreError, VectorSpaceCarrier,
 };
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::rows::{Columns, backfill_columns, head_columns, manifest_columns, revision_columns, space_columns};
+use super::{integer, neighbour, only};
+use crate::rows::{Columns, head_columns, revision_columns, space_columns};
 use crate::schema::has_foreign_spaces;
 use crate::sessions::Sessions;
 use crate::statement::{Call, statements};
-
-/// Whether the other service manages the database, and whether the spaces are its own. The clock comes first.
-macro_rules! surroundings {
-    ($now:literal) => {
-        concat!(
-            "(SELECT coalesce(",
-            $now,
-            "::timestamptz, clock_timestamp())),
-             (SELECT to_regclass(quote_ident(current_schema()) || '.projection_set_publication_heads') IS NOT NULL),
-             (SELECT ",
-            has_foreign_spaces!(),
-            ")"
-        )
-    };
-}
 
 /// A revision of the scope that `query` names, by its id. The fence `OFFSET 0` keeps the planner from looking it up by
 /// the scope, whose every revision it would read.
@@ -115,66 +100,6 @@ macro_rules! predecessor {
             ", ",
             number_where!("superseded", concat!(" AND found.revision < ", $number), "DESC"),
             ")"
-        )
-    };
-}
-
-/// Ledger rows with what their completion depends on. What belongs to a row is looked up for that row: a join of many
-/// might read a whole table.
-macro_rules! ledger_state {
-    ($now:literal, $source:literal) => {
-        concat!(
-            "SELECT ",
-            surroundings!($now),
-            ", ",
-            backfill_columns!("backfill"),
-            ", ",
-            space_columns!("space"),
-            ", ",
-            manifest_columns!("manifest"),
-            ", ",
-            head_columns!("head"),
-            ", ",
-            revision_columns!("head_revision"),
-            ", ",
-            revision_columns!("lowest"),
-            "
-             FROM ",
-            $source,
-            "
-             LEFT JOIN LATERAL (
-               SELECT * FROM knowledge_spaces AS found
-               WHERE found.tenant_id = backfill.tenant_id AND found.id = backfill.knowledge_space_id
-               LIMIT 1
-             ) AS space ON true
-             LEFT JOIN LATERAL (
-               SELECT * FROM knowledge_space_manifests AS found
-               WHERE
-                 found.tenant_id = backfill.tenant_id
-                 AND found.knowledge_space_id = backfill.knowledge_space_id
-               LIMIT 1
-             ) AS manifest ON true
-             LEFT JOIN LATERAL (
-               SELECT * FROM knowledge_space_profile_heads AS found
-               WHERE
-                 found.tenant_id = backfill.tenant_id
-                 AND found.knowledge_space_id = backfill.knowledge_space_id AND found.kind = backfill.kind
-               LIMIT 1
-             ) AS head ON true
-             LEFT JOIN LATERAL (
-               SELECT * FROM knowledge_space_profile_revisions AS found
-               WHERE
-                 found.id = head.profile_revision_id AND found.tenant_id = head.tenant_id
-                 AND found.knowledge_space_id = head.knowledge_space_id AND found.kind = head.kind
-               LIMIT 1
-             ) AS head_revision ON true
-             LEFT JOIN LATERAL (
-               SELECT * FROM knowledge_space_profile_revisions AS found
-               WHERE
-                 found.tenant_id = backfill.tenant_id
-                 AND found.knowledge_space_id = backfill.knowledge_space_id AND found.kind = backfill.kind
-               ORDER BY found.revision LIMIT 1
-             ) AS lowest ON true"
         )
     };
 }
@@ -351,42 +276,6 @@ statements! {
         every_column!(),
         concat!(every_join!(), "ORDER BY query.position")
     );
-
-    SPACE = concat!(
-        "SELECT ", surroundings!("$3"), ", ", space_columns!("space"), ", ", manifest_columns!("manifest"), "
-         FROM (SELECT $1::text AS tenant_id, $2::uuid AS space_id) AS query
-         LEFT JOIN knowledge_spaces AS space
-           ON space.tenant_id = query.tenant_id AND space.id = query.space_id
-         LEFT JOIN knowledge_space_manifests AS manifest
-           ON manifest.tenant_id = query.tenant_id AND manifest.knowledge_space_id = query.space_id"
-    );
-
-    BACKFILL_BY_ID = ledger_state!(
-        "$2",
-        "(SELECT) AS always
-         LEFT JOIN (SELECT * FROM knowledge_space_profile_backfills WHERE id = $1) AS backfill ON true"
-    );
-
-    BACKFILLS_BY_ID = concat!(
-        ledger_state!(
-            "$2",
-            "unnest($1::uuid[]) WITH ORDINALITY AS wanted (id, place)
-             LEFT JOIN LATERAL (
-               SELECT * FROM knowledge_space_profile_backfills AS found WHERE found.id = wanted.id LIMIT 1
-             ) AS backfill ON true"
-        ),
-        " ORDER BY wanted.place"
-    );
-
-    NEWEST_BACKFILL = ledger_state!(
-        "$4",
-        "(SELECT) AS always
-         LEFT JOIN (
-           SELECT * FROM knowledge_space_profile_backfills
-           WHERE tenant_id = $1 AND knowledge_space_id = $2 AND kind = $3
-           ORDER BY source_manifest_version DESC, created_at DESC, id DESC LIMIT 1
-         ) AS backfill ON true"
-    );
 }
 
 pub(crate) async fn scopes(sessions: &Sessions, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError> {
@@ -525,15 +414,6 @@ fn scope_alone(
     })
 }
 
-fn neighbour(sessions: &Sessions, columns: &mut Columns<'_>) -> Result<Neighbour, StoreError> {
-    let is_managed: bool = columns.value("is_managed")?;
-    Ok(Neighbour {
-        moves_heads: is_managed && !sessions.manages_heads(),
-        reads_rows: is_managed,
-        owns_spaces: columns.value("owns_spaces")?,
-    })
-}
-
 fn newest(columns: &mut Columns<'_>) -> Result<Option<Newest>, StoreError> {
     columns.if_found(3, |columns| {
         Ok(Newest {
@@ -565,55 +445,4 @@ fn carriers(columns: &mut Columns<'_>) -> Result<Vec<VectorSpaceCarrier>, StoreE
         .collect();
     carriers.sort();
     Ok(carriers)
-}
-
-pub(crate) async fn space_state(sessions: &Sessions, space: &Space) -> Result<SpaceState, StoreError> {
-    let call = Call::of(SPACE).with(space.tenant.as_str()).with(space.id.as_uuid()).with(sessions.now());
-    let rows = sessions.repeatable(call).await?;
-    let mut columns = Columns::of(only(&rows)?);
-    Ok(SpaceState {
-        now: columns.time("now")?,
-        neighbour: neighbour(sessions, &mut columns)?,
-        space: columns.space_row_if_found()?,
-        manifest: columns.manifest_row_if_found()?,
-    })
-}
-
-pub(crate) async fn backfill(sessions: &Sessions, key: &BackfillKey) -> Result<LedgerState, StoreError> {
-    let call = match key {
-        BackfillKey::Fenced(fence) => Call::of(BACKFILL_BY_ID).with(fence.backfill.as_uuid()),
-        BackfillKey::NewestOf(scope) => Call::of_scope(NEWEST_BACKFILL, scope),
-    };
-    let rows = sessions.repeatable(call.with(sessions.now())).await?;
-    ledger_state(sessions, only(&rows)?)
-}
-
-pub(crate) async fn backfills(sessions: &Sessions, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {
-    let ids: Vec<Uuid> = fences.iter().map(|fence| fence.backfill.as_uuid()).collect();
-    let rows = sessions.repeatable(Call::of(BACKFILLS_BY_ID).with(ids).with(sessions.now())).await?;
-    rows.iter().map(|row| ledger_state(sessions, row)).collect()
-}
-
-fn ledger_state(sessions: &Sessions, row: &PgRow) -> Result<LedgerState, StoreError> {
-    let mut columns = Columns::of(row);
-    Ok(LedgerState {
-        now: columns.time("now")?,
-        neighbour: neighbour(sessions, &mut columns)?,
-        backfill: columns.backfill_row_if_found()?,
-        space: columns.space_row_if_found()?,
-        manifest: columns.manifest_row_if_found()?,
-        head: columns.head_if_found()?,
-        head_revision: columns.revision_row_if_found()?,
-        first: columns.revision_row_if_found()?,
-    })
-}
-
-/// The row of a statement that always answers one.
-fn only(rows: &[PgRow]) -> Result<&PgRow, StoreError> {
-    rows.first().ok_or_else(|| StoreError::new(StoreCode::Schema, "expected one row, found none; run `doctor`"))
-}
-
-/// A number of ours as a column takes it. INVARIANT: none is above 2,147,483,647.
-pub(crate) fn integer(number: u32) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
 }
