@@ -27,6 +27,8 @@ use subjects::{SpaceProfiles, Subject};
 
 /// This product.
 pub const OURS: &str = "space-profiles";
+/// This product, where another process activates than the one that proposed.
+pub const APART: &str = "space-profiles, two processes";
 /// The service whose rates are 1.
 pub const PEER: &str = "knowledge-fs";
 /// The guarded statements alone.
@@ -94,7 +96,10 @@ struct Place {
 ///
 /// A statement fails, or a command is refused.
 pub fn run(options: &Options) -> anyhow::Result<Vec<Row>> {
-    let settings = if options.profile { profile::settings() } else { Vec::new() };
+    let mut settings = if options.profile { profile::settings() } else { Vec::new() };
+    // Each subject keeps its own, and one of them has two stores.
+    let connections = options.spaces.len() * options.clients.iter().sum::<usize>() * 5;
+    settings.push(("max_connections".to_owned(), (connections + 20).to_string()));
     let cluster = Cluster::start(&ClusterOptions { fsync: options.fsync, settings, ..ClusterOptions::default() });
     let rows = tokio::runtime::Runtime::new()?.block_on(measure(&cluster, options))?;
     if options.profile {
@@ -123,6 +128,9 @@ async fn measure(cluster: &Cluster, options: &Options) -> anyhow::Result<Vec<Row
         // The same work on databases of different sizes lies side by side, as do the subjects.
         for task in Task::ALL {
             for (spaces, database, subject_name, subject) in &subjects {
+                if *subject_name == APART && task != Task::ProposeAndActivate {
+                    continue;
+                }
                 let case = name(task, clients, *spaces);
                 let work = work(task, clients, subject, database, &materials);
                 places.push(Place { case, subject: subject_name, clients, work, samples: Vec::new() });
@@ -142,9 +150,10 @@ async fn measure(cluster: &Cluster, options: &Options) -> anyhow::Result<Vec<Row
     Ok(places.into_iter().map(|place| Row::new(place.case, place.subject, place.samples)).collect())
 }
 
-async fn open(url: &str, connections: u32) -> anyhow::Result<[(&'static str, Arc<dyn Subject>); 3]> {
+async fn open(url: &str, connections: u32) -> anyhow::Result<[(&'static str, Arc<dyn Subject>); 4]> {
     Ok([
         (OURS, Arc::new(SpaceProfiles::open(url, connections).await?) as Arc<dyn Subject>),
+        (APART, Arc::new(SpaceProfiles::open_two(url, connections).await?)),
         (PEER, Arc::new(KnowledgeFs::open(url, connections).await?)),
         (FLOOR, Arc::new(Floor::open(url, connections).await?)),
     ])
@@ -244,7 +253,7 @@ mod tests {
             profile: false,
         };
         let rows = run(&options).unwrap();
-        assert_eq!(rows.len(), 3 * 2 * 2 * 3);
+        assert_eq!(rows.len(), 3 * 2 * 2 * 3 + 2 * 2);
         for task in Task::ALL {
             for (clients, spaces) in [(1, 3), (3, 3), (1, 40), (3, 40)] {
                 for subject in [OURS, PEER, FLOOR] {

@@ -27,6 +27,7 @@ pub trait Subject: Send + Sync {
 /// The library, as an application uses it.
 pub struct SpaceProfiles {
     registry: Registry,
+    activating: Registry,
     by: SubjectId,
 }
 
@@ -37,9 +38,18 @@ impl SpaceProfiles {
     ///
     /// It cannot be reached.
     pub async fn open(url: &str, connections: u32) -> anyhow::Result<Self> {
-        let options = PostgresOptions::from_url(url)?.max_connections(connections);
-        let store = Arc::new(PostgresStore::open(&options).await?);
-        Ok(Self { registry: Registry::new(store, Arc::new(OsDraw)), by: SubjectId::new("user:ann")? })
+        let registry = registry(url, connections).await?;
+        Ok(Self { activating: registry.clone(), registry, by: SubjectId::new("user:ann")? })
+    }
+
+    /// Opens two stores, so that one proposes and another activates, as two processes would.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be reached.
+    pub async fn open_two(url: &str, connections: u32) -> anyhow::Result<Self> {
+        let activating = registry(url, connections).await?;
+        Ok(Self { activating, ..Self::open(url, connections).await? })
     }
 
     fn proposal<'m>(&self, material: &'m Material) -> Proposal<'m> {
@@ -54,7 +64,7 @@ impl Subject for SpaceProfiles {
         let proposed = self.registry.propose(scope, &self.proposal(next)).await?;
         anyhow::ensure!(!proposed.replayed, "expected to propose something new");
         let expected = Some(number(active)?);
-        let activated = self.registry.activate(scope, next.snapshot.revision(), expected, &self.by).await?;
+        let activated = self.activating.activate(scope, next.snapshot.revision(), expected, &self.by).await?;
         anyhow::ensure!(!activated.replayed, "expected to activate something new");
         Ok(())
     }
@@ -73,6 +83,12 @@ impl Subject for SpaceProfiles {
         );
         Ok(())
     }
+}
+
+async fn registry(url: &str, connections: u32) -> anyhow::Result<Registry> {
+    let options = PostgresOptions::from_url(url)?.max_connections(connections);
+    let store = PostgresStore::open(&options).await?;
+    Ok(Registry::new(Arc::new(store), Arc::new(OsDraw)))
 }
 
 fn number(revision: u32) -> anyhow::Result<RevisionNumber> {
