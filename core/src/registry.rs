@@ -18,8 +18,8 @@ use crate::revision::Revision;
 use crate::scope::{Kind, Scope, Space};
 use crate::snapshot::{Capability, Draft, Snapshot};
 use crate::space::SpaceRow;
-use crate::state::{ScopeQuery, ScopeState};
-use crate::store::{Draw, Store};
+use crate::state::{HeadState, ScopeQuery, ScopeState};
+use crate::store::{Draw, Store, not_loaded};
 use crate::time::Timestamp;
 
 /// How often a command is decided again on fresh state before the store counts as busy.
@@ -316,10 +316,10 @@ impl Registry {
     ///
     /// `PROFILE_NOT_FOUND`, `HEAD_INVALID`, `SNAPSHOT_CORRUPT`.
     pub async fn head(&self, scope: &Scope) -> Result<ActiveProfile, Error> {
-        let state = self.load(&ScopeQuery::of(scope.clone())).await?;
-        let head = state.head.ok_or(Refusal::ProfileNotFound)?;
-        decide::head_is_valid(&state)?;
-        let row = state.head_revision.as_ref().ok_or(Refusal::ProfileNotFound)?;
+        let HeadState { head, revision, active } = self.store.load_head(scope).await?;
+        let head = head.ok_or(Refusal::ProfileNotFound)?;
+        decide::head_agrees(Some(head), revision.as_ref(), active)?;
+        let row = revision.ok_or(Refusal::ProfileNotFound)?;
         Ok(ActiveProfile { head, revision: row.verify(scope)? })
     }
 
@@ -629,10 +629,6 @@ fn revision_id_taken(change: &crate::change::Change) -> Refusal {
 
 fn next_number(state: &ScopeState) -> Option<RevisionNumber> {
     state.newest.map_or(Some(RevisionNumber::FIRST), |newest| newest.revision.next())
-}
-
-fn not_loaded() -> StoreError {
-    StoreError::new(StoreCode::Schema, "the store loaded fewer scopes than it was asked for")
 }
 
 fn query_for(scope: &Scope, proposed: &decide::Proposed) -> ScopeQuery {

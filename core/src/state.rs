@@ -84,6 +84,17 @@ pub struct ScopeState {
     pub carriers: Vec<VectorSpaceCarrier>,
 }
 
+/// What whoever reads the active profile needs to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadState {
+    /// The head.
+    pub head: Option<Head>,
+    /// The row of the scope that the head names by id.
+    pub revision: Option<RevisionRow>,
+    /// The number of the revision in state `active`, whether the head names it or not.
+    pub active: Option<RevisionNumber>,
+}
+
 /// The revision with the highest number of its scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Newest {

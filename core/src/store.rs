@@ -6,11 +6,11 @@ use crate::head::Head;
 use crate::identifiers::{BackfillId, LeaseToken, RevisionId, TenantId, WorkerId};
 use crate::numbers::{PageLimit, RevisionNumber};
 use crate::optimistic::OptimisticStore;
-use crate::refusal::StoreError;
+use crate::refusal::{StoreCode, StoreError};
 use crate::revision::{Corruption, RevisionRow};
 use crate::scope::{Kind, Scope, Space};
 use crate::space::{ManifestRow, SpaceRow};
-use crate::state::{BackfillKey, LedgerState, ScopeQuery, ScopeState, SpaceState};
+use crate::state::{BackfillKey, HeadState, LedgerState, ScopeQuery, ScopeState, SpaceState};
 use crate::time::{Lease, Timestamp};
 
 /// A place where profiles are kept. A store knows its database and no rules: it loads what a decision needs,
@@ -21,6 +21,13 @@ use crate::time::{Lease, Timestamp};
 pub trait Store: Send + Sync {
     /// Loads scopes of one space, all as of one moment, in the order asked for.
     async fn load_scopes(&self, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError>;
+
+    /// Loads a scope's active profile. By default with all that a decision needs.
+    async fn load_head(&self, scope: &Scope) -> Result<HeadState, StoreError> {
+        let states = self.load_scopes(&[ScopeQuery::of(scope.clone())]).await?;
+        let state = states.into_iter().next().ok_or_else(not_loaded)?;
+        Ok(HeadState { head: state.head, revision: state.head_revision, active: state.active })
+    }
 
     /// Loads a space and its manifest.
     async fn load_space(&self, space: &Space) -> Result<SpaceState, StoreError>;
@@ -123,6 +130,11 @@ pub trait Store: Send + Sync {
 
     /// Removes succeeded rows that were completed before a moment; answers how many.
     async fn prune(&self, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// A store that answers less than it was asked.
+pub(crate) fn not_loaded() -> StoreError {
+    StoreError::new(StoreCode::Schema, "the store loaded fewer scopes than it was asked for")
 }
 
 /// A page of a scope's revisions.

@@ -2,9 +2,9 @@
 
 use space_profiles_core::{
     Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
-    Claimed, DiscoveryPage, Fence, Head, Install, LedgerState, OptimisticStore, PageLimit, RevisionNumber,
-    RevisionPage, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter, SpaceRow,
-    SpaceState, Store, StoreCode, StoreError, TenantId, Timestamp, TryActivate, TryAppend, TryPublish,
+    Claimed, DiscoveryPage, Fence, Head, HeadState, Install, LedgerState, OptimisticStore, PageLimit,
+    RevisionNumber, RevisionPage, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter,
+    SpaceRow, SpaceState, Store, StoreCode, StoreError, TenantId, Timestamp, TryActivate, TryAppend, TryPublish,
 };
 use sqlx::PgPool;
 
@@ -103,6 +103,10 @@ impl PostgresStore {
 impl Store for PostgresStore {
     async fn load_scopes(&self, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError> {
         load::scopes(&self.sessions, queries).await
+    }
+
+    async fn load_head(&self, scope: &Scope) -> Result<HeadState, StoreError> {
+        load::head(&self.sessions, scope).await
     }
 
     async fn load_space(&self, space: &Space) -> Result<SpaceState, StoreError> {

@@ -5,7 +5,7 @@ use crate::head::Head;
 use crate::identifiers::{HeadId, RevisionId};
 use crate::numbers::{RevisionNumber, RowVersion};
 use crate::refusal::Refusal;
-use crate::revision::{Revision, RevisionStatus};
+use crate::revision::{Revision, RevisionRow, RevisionStatus};
 use crate::snapshot::{Capability, Snapshot, VectorSpaceId};
 use crate::space::SpaceRow;
 use crate::state::{Neighbour, ScopeState};
@@ -52,16 +52,25 @@ pub(super) fn head_is_at(state: &ScopeState, expected: Option<RevisionNumber>) -
 }
 
 /// The head names an existing, active revision, and no other revision is active.
-pub(crate) fn head_is_valid(state: &ScopeState) -> Result<(), Refusal> {
+pub(super) fn head_is_valid(state: &ScopeState) -> Result<(), Refusal> {
+    head_agrees(state.head, state.head_revision.as_ref(), state.active)
+}
+
+/// As [`head_is_valid`], of the head, the revision that it names by id, and the number of the active one.
+pub(crate) fn head_agrees(
+    head: Option<Head>,
+    revision: Option<&RevisionRow>,
+    active: Option<RevisionNumber>,
+) -> Result<(), Refusal> {
     let invalid = |what: String| Err(Refusal::HeadInvalid(what));
-    let Some(head) = state.head else {
-        return match state.active {
+    let Some(head) = head else {
+        return match active {
             None => Ok(()),
             Some(active) => invalid(format!("revision {active} is active, but the scope has no head")),
         };
     };
     let number = head.active_revision;
-    match &state.head_revision {
+    match revision {
         None => invalid(format!("it names revision {number}, which does not exist")),
         Some(row) if row.status != RevisionStatus::Active => {
             invalid(format!("it names revision {number}, which is {}", row.status))
@@ -69,7 +78,7 @@ pub(crate) fn head_is_valid(state: &ScopeState) -> Result<(), Refusal> {
         Some(row) if row.revision != number => {
             invalid(format!("it says revision {number}, but names the row of revision {}", row.revision))
         }
-        Some(_) => match state.active {
+        Some(_) => match active {
             Some(active) if active != number => {
                 invalid(format!("it names revision {number}, but revision {active} is active too"))
             }

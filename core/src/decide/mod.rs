@@ -14,7 +14,7 @@ mod restore;
 mod space;
 
 pub use activate::{ActivateAll, Activation, Target, activate, activate_all};
-pub(crate) use checks::head_is_valid;
+pub(crate) use checks::head_agrees;
 pub use copy::{Copied, Departing, copy_scope, copy_space, departing};
 pub use fail::{Fail, fail};
 pub use ledger::{

@@ -27,7 +27,7 @@ mod ledger;
 mod scopes;
 
 pub(crate) use ledger::{backfill, backfills};
-pub(crate) use scopes::{revision_alone, scopes};
+pub(crate) use scopes::{head, revision_alone, scopes};
 
 pub(crate) fn statements() -> impl Iterator<Item = &'static Statement> {
     [STATEMENTS, scopes::STATEMENTS, ledger::STATEMENTS].into_iter().flatten()

@@ -5,7 +5,7 @@
 //! instead, for all of it at a moment of its own.
 
 use space_profiles_core::{
-    Newest, RevisionNumber, RevisionRow, Scope, ScopeQuery, ScopeState, StoreError, VectorSpaceCarrier,
+    HeadState, Newest, RevisionNumber, RevisionRow, Scope, ScopeQuery, ScopeState, StoreError, VectorSpaceCarrier,
 };
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -218,8 +218,19 @@ macro_rules! every_join {
 }
 
 statements! {
-    /// For a look at the head.
-    HEAD = scope_states!("$4", one_scope!(""), "", "");
+    /// For whoever reads the active profile.
+    HEAD = concat!(
+        "SELECT ", head_columns!("head"), ", ", revision_columns!("revision"), ", ", number_where!("active", "", "ASC"), "
+         FROM ", one_scope!(""), "
+         LEFT JOIN knowledge_space_profile_heads AS head
+           ON
+             head.tenant_id = query.tenant_id AND head.knowledge_space_id = query.space_id
+             AND head.kind = query.kind ",
+        revision_by_id!("revision", "head.profile_revision_id")
+    );
+
+    /// For a decision that asks for no revision.
+    SCOPE_ALONE = scope_states!("$4", one_scope!(""), "", "");
 
     /// For a change of a revision.
     REVISION = scope_states!(
@@ -302,7 +313,7 @@ async fn usual(sessions: &Sessions, query: &ScopeQuery) -> Result<Option<ScopeSt
     } else if query.revision.is_some() {
         call(REVISION).with(revision(query))
     } else {
-        call(HEAD)
+        call(SCOPE_ALONE)
     };
     let rows = sessions.repeatable(call).await?;
     let mut columns = Columns::of(only(&rows)?);
@@ -319,6 +330,16 @@ async fn usual(sessions: &Sessions, query: &ScopeQuery) -> Result<Option<ScopeSt
     }
     // Of a revision that was ever active it matters after which other.
     Ok(Some(state).filter(|state| state.revision.as_ref().is_none_or(|row| !row.status.was_ever_active())))
+}
+
+pub(crate) async fn head(sessions: &Sessions, scope: &Scope) -> Result<HeadState, StoreError> {
+    let rows = sessions.repeatable(Call::of_scope(HEAD, scope)).await?;
+    let mut columns = Columns::of(only(&rows)?);
+    Ok(HeadState {
+        head: columns.head_if_found()?,
+        revision: columns.revision_row_if_found()?,
+        active: columns.optional_number("active")?,
+    })
 }
 
 pub(crate) async fn revision_alone(
