@@ -17,8 +17,8 @@ use crate::statement::{Call, Statement, statements};
 
 /// The moment of the write.
 macro_rules! clock {
-    ($now:literal) => {
-        concat!("clock AS MATERIALIZED (SELECT coalesce(", $now, "::timestamptz, clock_timestamp()) AS at)")
+    () => {
+        "clock AS MATERIALIZED (SELECT coalesce($18::timestamptz, clock_timestamp()) AS at)"
     };
 }
 
@@ -31,7 +31,7 @@ macro_rules! of_scope {
 
 /// That there is no revision of the scope under a condition.
 macro_rules! no_revision {
-    ($condition:expr) => {
+    ($condition:literal) => {
         concat!(
             "NOT EXISTS (
                SELECT FROM knowledge_space_profile_revisions AS found WHERE ",
@@ -43,87 +43,36 @@ macro_rules! no_revision {
     };
 }
 
-/// The latest time in a revision's row.
+/// The latest time in the row of `revision`.
 macro_rules! latest_stamp {
-    ($row:literal) => {
-        concat!(
-            "greatest(",
-            $row,
-            ".created_at, ",
-            $row,
-            ".updated_at, ",
-            $row,
-            ".activated_at, ",
-            $row,
-            ".superseded_at, ",
-            $row,
-            ".failed_at)"
-        )
+    () => {
+        "greatest(
+           revision.created_at, revision.updated_at, revision.activated_at, revision.superseded_at, revision.failed_at
+         )"
     };
 }
 
-/// That what [`with_content`] appends is configured otherwise than a revision: the last arguments of [`appending`]
-/// say when.
-macro_rules! differs_from {
-    ($row:literal, $waived:literal, $number:literal, $digest:literal) => {
-        concat!(
-            "(",
-            $waived,
-            "::boolean
-               OR (",
-            $row,
-            ".plugin_id, ",
-            $row,
-            ".provider, ",
-            $row,
-            ".model, ",
-            $row,
-            ".dimension)
-                 IS DISTINCT FROM ($11, $12, $13, $15)
-               OR ",
-            $row,
-            ".revision = ",
-            $number,
-            "::integer AND ",
-            $row,
-            ".snapshot_digest <> ",
-            $digest,
-            ")"
-        )
+/// That `revision` is configured otherwise than what is appended, as its [`Novelty`](space_profiles_core::Novelty) says.
+macro_rules! differs {
+    () => {
+        "(
+           $20::boolean
+           OR (revision.plugin_id, revision.provider, revision.model, revision.dimension)
+             IS DISTINCT FROM ($11, $12, $13, $15)
+           OR revision.revision = $21::integer AND revision.snapshot_digest <> $22
+         )"
     };
 }
 
-/// That a revision says what [`with_content`] does, but for who activates it.
-macro_rules! says {
-    ($row:literal) => {
-        concat!(
-            $row,
-            ".id = $4 AND ",
-            $row,
-            ".revision = $5 AND ",
-            $row,
-            ".state = $6 AND ",
-            $row,
-            ".snapshot = $7::jsonb AND ",
-            $row,
-            ".snapshot_digest = $8 AND ",
-            $row,
-            ".capability_snapshot = $9::jsonb AND ",
-            $row,
-            ".capability_snapshot_digest = $10 AND ",
-            $row,
-            ".plugin_id = $11 AND ",
-            $row,
-            ".provider = $12 AND ",
-            $row,
-            ".model = $13 AND ",
-            $row,
-            ".vector_space_id IS NOT DISTINCT FROM $14 AND ",
-            $row,
-            ".dimension IS NOT DISTINCT FROM $15 AND ",
-            $row,
-            ".created_by_subject_id = $16"
-        )
+/// That `revision` says what was verified: all that [`with_content`] says, but for who activates it.
+macro_rules! is_what_was_verified {
+    () => {
+        "revision.id = $4 AND revision.revision = $5 AND revision.state = $6
+         AND revision.snapshot = $7::jsonb AND revision.snapshot_digest = $8
+         AND revision.capability_snapshot = $9::jsonb AND revision.capability_snapshot_digest = $10
+         AND revision.plugin_id = $11 AND revision.provider = $12 AND revision.model = $13
+         AND revision.vector_space_id IS NOT DISTINCT FROM $14 AND revision.dimension IS NOT DISTINCT FROM $15
+         AND revision.created_by_subject_id = $16"
     };
 }
 
@@ -153,7 +102,7 @@ macro_rules! former {
             " AND revision.revision = ",
             $expected,
             "::integer AND revision.state = 'active' AND ",
-            latest_stamp!("revision"),
+            latest_stamp!(),
             " <= clock.at AND ",
             $conditions,
             "
@@ -198,7 +147,7 @@ statements! {
     /// That there is no candidate is also guarded by the scope's unique index, as is the number.
     TRY_APPEND = concat!(
         "WITH
-           ", clock!("$18"), ",
+           ", clock!(), ",
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
            newest AS MATERIALIZED (
              SELECT revision.revision, revision.state, revision.updated_at
@@ -212,23 +161,23 @@ statements! {
            newest
            CROSS JOIN clock
            LEFT JOIN knowledge_space_profile_heads AS head ON ", of_scope!("head"), "
-           LEFT JOIN knowledge_space_profile_revisions AS active
-             ON active.id = head.profile_revision_id AND ", of_scope!("active"), "
+           LEFT JOIN knowledge_space_profile_revisions AS revision
+             ON revision.id = head.profile_revision_id AND ", of_scope!("revision"), "
          WHERE
            newest.revision = $19::integer AND newest.state <> 'candidate' AND newest.updated_at <= clock.at
            AND (head.updated_at <= clock.at) IS NOT FALSE
-           AND (", latest_stamp!("active"), " <= clock.at) IS NOT FALSE
-           AND ((active.state = 'active') IS NOT TRUE OR ", differs_from!("active", "$20", "$21", "$22"), ")
+           AND (", latest_stamp!(), " <= clock.at) IS NOT FALSE
+           AND ((revision.state = 'active') IS NOT TRUE OR ", differs!(), ")
            AND ", no_revision!("found.vector_space_id = $14"), "
          RETURNING created_at"
     );
 
     TRY_PUBLISH = concat!(
         "WITH
-           ", clock!("$18"), ",
+           ", clock!(), ",
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
            ", former!("space", "$23", concat!(
-                differs_from!("revision", "$20", "$21", "$22"), " AND ", heads_move_here!("$24"), " AND ",
+                differs!(), " AND ", heads_move_here!("$24"), " AND ",
                 no_revision!("found.state IN ('active', 'candidate') AND found.revision <> $23"), " AND ",
                 no_revision!("found.vector_space_id = $14"),
                 " AND (
@@ -249,12 +198,12 @@ statements! {
 
     TRY_ACTIVATE = concat!(
         "WITH
-           ", clock!("$18"), ",
+           ", clock!(), ",
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
            candidate AS MATERIALIZED (
              SELECT true
              FROM space CROSS JOIN clock, knowledge_space_profile_revisions AS revision
-             WHERE ", of_scope!("revision"), " AND ", says!("revision"), " AND ", latest_stamp!("revision"), " <= clock.at
+             WHERE ", of_scope!("revision"), " AND ", is_what_was_verified!(), " AND ", latest_stamp!(), " <= clock.at
              FOR UPDATE OF revision
            ),
            ", former!("candidate", "$19", concat!(
