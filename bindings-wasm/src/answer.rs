@@ -38,7 +38,7 @@ pub(crate) fn report(report: &Report<'_>, of: &[u8]) -> String {
             id.push_to(&mut out);
         }
         out.push('\n');
-        out.push_str(&snapshot.canonical());
+        snapshot.push_canonical_to(&mut out);
     }
     if !report.issues.is_empty() {
         if report.is_valid() {
