@@ -90,7 +90,7 @@ function roomFor(bytes) {
 
 function answerOf(length) {
   const at = answerAt();
-  if ((decoded += length) > DECODABLE) {
+  if ((decoded += length) >= DECODABLE) {
     decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     decoded = length;
   }
