@@ -9,78 +9,74 @@ use space_profiles_core::{
 };
 
 /// The answer to an input that was accepted.
-pub(crate) fn told(what: &str) -> String {
-    let mut out = String::with_capacity(1 + what.len());
+pub(crate) fn told(out: &mut String, what: &str) {
     out.push('=');
     out.push_str(what);
-    out
 }
 
 /// The report on a text. Of a valid one its digest, identity columns and canonical text, each in a line of its own:
 /// none of them can hold a line's end, and nothing has to be parsed. Then, or of an invalid one only, the issues and
 /// in the next line their places, if there are any.
-pub(crate) fn report(report: &Report<'_>, of: &[u8]) -> String {
-    let mut out = String::with_capacity(1_024);
+pub(crate) fn report(out: &mut String, report: &Report<'_>, of: &[u8]) {
     out.push(if report.is_valid() { '=' } else { '!' });
     if let Some(snapshot) = &report.snapshot {
         let Identity { selection, dimension, vector_space_id } = snapshot.identity();
-        snapshot.digest().push_to(&mut out);
+        snapshot.digest().push_to(out);
         for column in [selection.plugin_id(), selection.provider(), selection.model()] {
             out.push('\n');
             out.push_str(column);
         }
         out.push('\n');
         if let Some(dimension) = dimension {
-            write_integer(&mut out, dimension.get().into());
+            write_integer(out, dimension.get().into());
         }
         out.push('\n');
         if let Some(id) = vector_space_id {
-            id.push_to(&mut out);
+            id.push_to(out);
         }
         out.push('\n');
-        out.push_str(&snapshot.canonical());
+        snapshot.push_canonical_to(out);
     }
     if !report.issues.is_empty() {
         if report.is_valid() {
             out.push('\n');
         }
-        issues(&mut out, &report.issues);
-        write_places(&mut out, places(of, &report.issues));
+        issues(out, &report.issues);
+        write_places(out, places(of, &report.issues));
     }
-    out
 }
 
 /// The refusal of a text that is not JSON, and in a second line its place.
-pub(crate) fn fault(fault: &JsonError, of: &[u8]) -> String {
-    let mut out = String::from("!");
-    let mut object = Object::begin(&mut out);
+pub(crate) fn fault(out: &mut String, fault: &JsonError, of: &[u8]) {
+    out.push('!');
+    let mut object = Object::begin(out);
     object.string("code", fault.code());
     object.string("message", &fault.to_string());
     object.string("path", fault.pointer.as_str());
     object.end();
-    write_places(&mut out, vec![place_of_fault(of, fault)]);
-    out
+    write_places(out, vec![place_of_fault(of, fault)]);
 }
 
 /// The refusal of a snapshot that was to be compared, and in a second line the places of its issues.
-pub(crate) fn invalid_snapshot(argument: &str, kind: Kind, found: &[Issue], of: &[u8]) -> String {
+pub(crate) fn invalid_snapshot(out: &mut String, argument: &str, kind: Kind, found: &[Issue], of: &[u8]) {
     invalid(
+        out,
         "SNAPSHOT_INVALID",
         "the snapshot is not valid: ",
         &[("argument", argument), ("kind", kind.as_str())],
         found,
         of,
-    )
+    );
 }
 
 /// The refusal of material, and in a second line the places of its issues.
-pub(crate) fn invalid_material(found: &[Issue], of: &[u8]) -> String {
-    invalid("ARGUMENT_INVALID", "the material is not valid: ", &[("argument", "material")], found, of)
+pub(crate) fn invalid_material(out: &mut String, found: &[Issue], of: &[u8]) {
+    invalid(out, "ARGUMENT_INVALID", "the material is not valid: ", &[("argument", "material")], found, of);
 }
 
-fn invalid(code: &str, what: &str, members: &[(&str, &str)], found: &[Issue], of: &[u8]) -> String {
-    let mut out = String::from("!");
-    let mut object = Object::begin(&mut out);
+fn invalid(out: &mut String, code: &str, what: &str, members: &[(&str, &str)], found: &[Issue], of: &[u8]) {
+    out.push('!');
+    let mut object = Object::begin(out);
     object.string("code", code);
     let mut message = String::from(what);
     message.push_str(&listed_errors(found));
@@ -90,14 +86,13 @@ fn invalid(code: &str, what: &str, members: &[(&str, &str)], found: &[Issue], of
     }
     issues(object.member("issues"), found);
     object.end();
-    write_places(&mut out, places(of, found));
-    out
+    write_places(out, places(of, found));
 }
 
 /// What changed between two snapshots.
-pub(crate) fn diff(from: &Snapshot, to: &Snapshot, diff: &ProfileDiff) -> String {
-    let mut out = String::from("=");
-    let mut object = Object::begin(&mut out);
+pub(crate) fn diff(out: &mut String, from: &Snapshot, to: &Snapshot, diff: &ProfileDiff) {
+    out.push('=');
+    let mut object = Object::begin(out);
     write_integer(object.member("from"), from.revision().get().into());
     write_integer(object.member("to"), to.revision().get().into());
     object.member("needsReembedding").push_str(if diff.needs_reembedding { "true" } else { "false" });
@@ -113,13 +108,12 @@ pub(crate) fn diff(from: &Snapshot, to: &Snapshot, diff: &ProfileDiff) -> String
         object.end();
     });
     object.end();
-    out
 }
 
 /// Whether a digest is a text's.
-pub(crate) fn verification(digest: Digest, order: Option<KeyOrder>) -> String {
-    let mut out = String::from("=");
-    let mut object = Object::begin(&mut out);
+pub(crate) fn verification(out: &mut String, digest: Digest, order: Option<KeyOrder>) {
+    out.push('=');
+    let mut object = Object::begin(out);
     object.member("matches").push_str(if order.is_some() { "true" } else { "false" });
     match order {
         None => object.member("keyOrder").push_str("null"),
@@ -130,7 +124,6 @@ pub(crate) fn verification(digest: Digest, order: Option<KeyOrder>) -> String {
     // Hex digits are ASCII.
     object.string("digest", std::str::from_utf8(&digest).unwrap_or_default());
     object.end();
-    out
 }
 
 fn issues(out: &mut String, issues: &[Issue]) {

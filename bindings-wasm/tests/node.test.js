@@ -1,6 +1,7 @@
 // The package in Node.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -197,6 +198,58 @@ test("bytes come in any view, shared, of part of a buffer and of another realm",
   const elsewhere = runInNewContext("Uint8Array.from(bytes)", { bytes: [...bytes] });
   assert.equal(sp.digest(elsewhere), digestOfGood);
   assert.equal(sp.digest(elsewhere.buffer), digestOfGood);
+});
+
+test("texts of every length are read as they are, whatever the call before was about", () => {
+  for (const character of ["a", "\u00e9", "\u6a21", "\u{1F600}"]) {
+    for (const units of [0, 1, 63, 4_000, 4_093, 4_094, 4_096, 5_460, 5_462, 16_384, 60_000]) {
+      const text = `"${character.repeat(units / character.length)}"`;
+      const expected = createHash("sha256").update(text).digest("hex");
+      assert.equal(sp.digest(text), expected, `${character} ${units}`);
+      assert.equal(sp.digest(Buffer.from(text)), expected, `${character} ${units}`);
+      assert.equal(sp.canonicalize(` ${text}`), text);
+      assert.equal(sp.verify(text, expected).matches, true);
+      assert.equal(sp.digest("{}").slice(0, 8), "44136fa3");
+    }
+  }
+  const [one, two] = [1, 2].map((revision) => JSON.stringify(embedding({ revision })));
+  const padded = (text) => text + " ".repeat(20_000);
+  for (const [from, to] of [[one, two], [padded(one), two], [one, padded(two)], [padded(one), padded(two)]]) {
+    for (const given of [from, Buffer.from(from)]) {
+      assert.deepEqual(sp.diff(given, to).changes, [{ path: "/revision", before: 1, after: 2 }]);
+    }
+  }
+});
+
+test("code that runs while an argument is looked at may call, throw or take the other's bytes away", () => {
+  const bytes = (text) => new TextEncoder().encode(text);
+  const looked = (text, then) =>
+    Object.defineProperty(bytes(text), "buffer", {
+      get() {
+        then();
+        return bytes(text).buffer;
+      },
+    });
+  const other = JSON.stringify(embedding({ revision: 2 }));
+  const calls = () => assert.equal(sp.canonicalize(`[${" ".repeat(50_000)}]`), "[]");
+  const throws = () => {
+    throw new Error("no");
+  };
+  assert.equal(sp.digest(looked(good, calls)), digestOfGood);
+  assert.equal(sp.verify(looked(good, calls), digestOfGood).matches, true);
+  assert.equal(sp.diff(good, looked(other, calls)).to, 2);
+  assert.throws(() => sp.digest(looked(good, throws)), /^Error: no$/);
+  assert.throws(() => sp.diff(good, looked(other, throws)), /^Error: no$/);
+  const taken = bytes(good);
+  assert.equal(sp.diff(taken, looked(other, () => structuredClone(taken.buffer, { transfer: [taken.buffer] }))).from, 1);
+  assert.equal(taken.length, 0);
+  const changed = bytes(good);
+  assert.equal(sp.diff(changed, looked(other, () => changed.fill(0))).from, 1);
+  const { pluginId, provider, model, revision } = embedding();
+  const material = { pluginId, provider, model, revision };
+  const calling = Object.defineProperty({ ...material }, "model", { enumerable: true, get: () => (calls(), model) });
+  assert.equal(sp.vectorSpaceId(calling), sp.vectorSpaceId(material));
+  assert.equal(sp.digest(good), digestOfGood);
 });
 
 test("half a surrogate pair in a JavaScript string is refused where it is", () => {

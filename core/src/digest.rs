@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
+#[cfg(target_arch = "wasm32")]
+use crate::hex;
 use crate::json::Out;
 
 /// A SHA-256 digest; its text is 64 lower-case hex digits.
@@ -40,6 +42,7 @@ impl Digest {
     }
 
     /// The digest as 64 lower-case hex digits of ASCII.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn to_hex(self) -> [u8; 64] {
         let mut hex = [0; 64];
         for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
@@ -48,7 +51,20 @@ impl Digest {
         hex
     }
 
+    /// The digest as 64 lower-case hex digits of ASCII.
+    #[cfg(target_arch = "wasm32")]
+    pub fn to_hex(self) -> [u8; 64] {
+        hex::to_digits(self.0)
+    }
+
     /// Reads 64 lower-case hex digits.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn from_hex(hex: &[u8]) -> Result<Self, NotADigest> {
+        hex.try_into().ok().and_then(hex::from_digits).map(Self).ok_or(NotADigest)
+    }
+
+    /// Reads 64 lower-case hex digits.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn from_hex(hex: &[u8]) -> Result<Self, NotADigest> {
         let hex: &[u8; 64] = hex.try_into().map_err(|_| NotADigest)?;
         // First every digit alone, then every pair, each of which vectorises.
@@ -174,11 +190,13 @@ impl Out for Hashing {
 pub(crate) type Hashing = String;
 
 /// Without a branch, so that the loops around it vectorise.
+#[cfg(not(target_arch = "wasm32"))]
 const fn hex_digit(nibble: u8) -> u8 {
     nibble + b'0' + (nibble > 9) as u8 * (b'a' - b'0' - 10)
 }
 
 /// The value of a lower-case hex digit; above 15 for any other byte.
+#[cfg(not(target_arch = "wasm32"))]
 const fn hex_value(byte: u8) -> u8 {
     let digit = byte.wrapping_sub(b'0');
     let letter = byte.wrapping_sub(b'a');

@@ -54,6 +54,8 @@ pub mod decide;
 mod diff;
 mod digest;
 mod head;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod hex;
 mod identifiers;
 mod import;
 pub mod json;

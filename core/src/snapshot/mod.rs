@@ -23,7 +23,9 @@ use crate::rules::{Form, Read, Rules};
 use embedding::EmbeddingFields;
 use retrieval::RetrievalFields;
 
-use crate::digest::{Digest, Hashing};
+use crate::digest::Digest;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::digest::Hashing;
 use crate::json::{Document, DocumentSource, Irregular, Limits, Out, Reader, SharedReader, Source, shared};
 use crate::numbers::{Dimension, RevisionNumber};
 use crate::report::{DocumentKind, Issue, Report};
@@ -132,14 +134,25 @@ impl Profile<'_> {
 pub struct ValidSnapshot<'a> {
     profile: Profile<'a>,
     digest: Digest,
+    /// In the browser the text that was hashed is kept: every report tells it.
+    #[cfg(target_arch = "wasm32")]
+    canonical: String,
 }
 
 impl<'a> ValidSnapshot<'a> {
+    #[cfg(not(target_arch = "wasm32"))]
     fn of(profile: Profile<'a>) -> Self {
         Self::hashed(profile, Profile::write, |profile| profile)
     }
 
-    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg(target_arch = "wasm32")]
+    fn of(profile: Profile<'a>) -> Self {
+        let canonical = profile.canonical();
+        Self { digest: Digest::of(canonical.as_bytes()), profile, canonical }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
     fn hashed<P>(read: P, write: impl FnOnce(&P, &mut Hashing), profile: impl FnOnce(P) -> Profile<'a>) -> Self {
         let (digest, _) = Digest::of_written(|out| write(&read, out));
         Self { profile: profile(read), digest }
@@ -162,7 +175,17 @@ impl<'a> ValidSnapshot<'a> {
 
     /// The canonical text.
     pub fn canonical(&self) -> String {
-        self.profile.canonical()
+        let mut out = String::with_capacity(512);
+        self.push_canonical_to(&mut out);
+        out
+    }
+
+    /// Appends the canonical text.
+    pub fn push_canonical_to(&self, out: &mut String) {
+        #[cfg(target_arch = "wasm32")]
+        out.push_str(&self.canonical);
+        #[cfg(not(target_arch = "wasm32"))]
+        self.profile.write(out);
     }
 
     /// The digest of the canonical text.
@@ -172,7 +195,7 @@ impl<'a> ValidSnapshot<'a> {
 
     /// The same snapshot, which borrows from nothing.
     pub fn into_owned(self) -> Snapshot {
-        Snapshot { canonical: self.profile.canonical(), profile: self.profile.into_owned(), digest: self.digest }
+        Snapshot { canonical: self.canonical(), profile: self.profile.into_owned(), digest: self.digest }
     }
 }
 
