@@ -188,6 +188,12 @@ impl<'a> Slot<Cow<'a, str>> {
         if matches!(self, Self::Read(_)) {
             return source.skip();
         }
+        // Almost every name is one that the scan for its end has checked.
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(name) = source.plain_name(LONGEST_IDENTIFIER) {
+            *self = Self::Read(Some(Cow::Borrowed(name)));
+            return Ok(());
+        }
         match source.token()? {
             Token::String(Cow::Borrowed(text)) => {
                 let text = if rules.form.trims { trim(text) } else { text };

@@ -165,13 +165,43 @@ impl<'a> Lexer<'a> {
     /// A string that the text holds as it is; its opening quote comes next. Of any other nothing is consumed.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn plain_string(&mut self) -> Option<&'a str> {
-        let start = self.at + 1;
-        let end = start + plain_length(self.text.as_bytes().get(start..)?);
-        if self.byte(end) != Some(b'"') {
+        let (_, rest) = self.text.split_at_checked(self.at + 1)?;
+        let length = plain_length(rest.as_bytes());
+        if rest.as_bytes().get(length) != Some(&b'"') {
             return None;
         }
-        self.at = end + 1;
-        self.text.get(start..end)
+        self.at += length + 2;
+        rest.split_at_checked(length).map(|(plain, _)| plain)
+    }
+
+    /// A string of up to `longest` characters of printable ASCII, none at its ends a space, that the text holds as it
+    /// is; its opening quote comes next. Of any other nothing is consumed.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    pub(super) fn plain_name(&mut self, longest: usize) -> Option<&'a str> {
+        let (_, rest) = self.text.split_at_checked(self.at + 1)?;
+        let length = printable_length(rest.as_bytes())?;
+        let (name, after) = rest.split_at_checked(length)?;
+        let is_bounded = !matches!((name.as_bytes().first(), name.as_bytes().last()), (None | Some(b' '), _) | (_, Some(b' ')));
+        if !is_bounded || length > longest || after.as_bytes().first() != Some(&b'"') {
+            return None;
+        }
+        self.at += length + 2;
+        Some(name)
+    }
+
+    /// What `read` makes of a string of as many bytes as it takes; the opening quote comes next. Of any other nothing is
+    /// consumed. INVARIANT: `read` refuses quotes, backslashes and control characters.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    pub(super) fn fixed_string<const N: usize, T>(&mut self, read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+        let (characters, after) = self.text.as_bytes().get(self.at + 1..)?.split_first_chunk()?;
+        if after.first() != Some(&b'"') {
+            return None;
+        }
+        let value = read(characters)?;
+        self.at += N + 2;
+        Some(value)
     }
 
     /// Skips to the next quote, backslash, control character or the end.
@@ -311,21 +341,16 @@ impl<'a> Lexer<'a> {
 /// in a text as in canonical form.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    let mut length = 0;
-    let mut words = bytes.chunks_exact(8);
-    for word in &mut words {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(word);
-        let special = special_bytes(u64::from_le_bytes(eight));
+    let mut rest = bytes;
+    while let Some((eight, after)) = rest.split_first_chunk() {
+        let special = special_bytes(u64::from_le_bytes(*eight));
         if special != 0 {
-            return length + special.trailing_zeros() as usize / 8;
+            return bytes.len() - rest.len() + special.trailing_zeros() as usize / 8;
         }
-        length += 8;
+        rest = after;
     }
     // The last word once more reaches the rest; what it has seen before is plain.
-    if length > 0
-        && let Some(last) = bytes.last_chunk::<8>()
-    {
+    if let Some(last) = bytes.last_chunk() {
         let special = special_bytes(u64::from_le_bytes(*last));
         return if special == 0 { bytes.len() } else { bytes.len() - 8 + special.trailing_zeros() as usize / 8 };
     }
@@ -333,12 +358,37 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     bytes.iter().position(is_special).unwrap_or(bytes.len())
 }
 
+/// The same, if all of those bytes are printable ASCII.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline(always)]
+fn printable_length(bytes: &[u8]) -> Option<usize> {
+    // Has the high bit of a byte set that is above U+007E. What is below U+0020 ends the plain part.
+    let mut seen = 0;
+    let mut rest = bytes;
+    while let Some((eight, after)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*eight);
+        let special = special_bytes(word);
+        if special != 0 {
+            let plain_bits = special.trailing_zeros() & !7;
+            let plain = word & !(u64::MAX << plain_bits);
+            let is_printable = (seen | plain | plain.wrapping_add(ONES)) & HIGH == 0;
+            return is_printable.then_some(bytes.len() - rest.len() + plain_bits as usize / 8);
+        }
+        seen |= word | word.wrapping_add(ONES);
+        rest = after;
+    }
+    let is_printable = |byte: &u8| matches!(byte, b' '..=b'~' if *byte != b'"' && *byte != b'\\');
+    let length = bytes.len() - rest.len() + rest.iter().position(|byte| !is_printable(byte)).unwrap_or(rest.len());
+    (seen & HIGH == 0).then_some(length)
+}
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+
 /// Has the high bit of each byte set that is a quote, a backslash or below U+0020; bits above the lowest such
 /// byte may be wrong (borrows), so only the lowest is to be used.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
     // Of a byte below 128, subtracting as much as this sets the high bit only if it was less.
     let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);

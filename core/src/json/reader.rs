@@ -37,6 +37,18 @@ pub(crate) trait Source<'a> {
     fn short_integer(&mut self) -> Option<u32> {
         None
     }
+    /// The next value, if it is a string of up to `longest` characters of printable ASCII, none at its ends a space. Of
+    /// any other nothing is read.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn plain_name(&mut self, _longest: usize) -> Option<&'a str> {
+        None
+    }
+    /// What `read` makes of the next value, if it is a string of as many bytes as `read` takes. Of any other nothing is
+    /// read. INVARIANT: `read` refuses quotes, backslashes and control characters.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn fixed_string<const N: usize, T>(&mut self, _read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+        None
+    }
     /// Passes over the next value, whatever it is.
     fn skip(&mut self) -> Result<(), Irregular>;
     /// Passes over the rest of the array or object that was begun.
@@ -57,6 +69,18 @@ impl<'a, S: Source<'a> + ?Sized> Source<'a> for &mut S {
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn short_integer(&mut self) -> Option<u32> {
         (**self).short_integer()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn plain_name(&mut self, longest: usize) -> Option<&'a str> {
+        (**self).plain_name(longest)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn fixed_string<const N: usize, T>(&mut self, read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+        (**self).fixed_string(read)
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {
@@ -167,6 +191,18 @@ impl<'a> Source<'a> for Reader<'a> {
     fn short_integer(&mut self) -> Option<u32> {
         self.lexer.peek();
         self.lexer.short_integer()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn plain_name(&mut self, longest: usize) -> Option<&'a str> {
+        if self.lexer.peek() == Some(b'"') { self.lexer.plain_name(longest) } else { None }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn fixed_string<const N: usize, T>(&mut self, read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+        if self.lexer.peek() == Some(b'"') { self.lexer.fixed_string(read) } else { None }
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {

@@ -127,6 +127,10 @@ fn read_vector_space_id<'a>(
     path: &Path<'_>,
     rules: &mut Rules,
 ) -> Read<VectorSpaceId> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(id) = source.fixed_string(VectorSpaceId::of_characters) {
+        return Ok(Some(id));
+    }
     let Some(text) = string(source, path, rules)? else {
         return Ok(None);
     };

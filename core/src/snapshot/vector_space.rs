@@ -111,6 +111,12 @@ impl VectorSpaceId {
         }))
     }
 
+    /// Reads a text of the only length that there is.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn of_characters(text: &[u8; PREFIX.len() + 64]) -> Option<Self> {
+        text.strip_prefix(PREFIX.as_bytes()).and_then(|hex| Digest::from_hex(hex).ok()).map(Self)
+    }
+
     /// Appends the text.
     pub fn push_to(self, out: &mut String) {
         self.write(out);
