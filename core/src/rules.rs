@@ -249,9 +249,9 @@ pub(crate) fn integer<'a>(
     path: &Path<'_>,
     rules: &mut Rules,
     largest: u32,
-) -> Read<i64> {
+) -> Read<u32> {
     let number = match source.short_integer() {
-        Some(integer) if (1..=largest).contains(&integer) => return Ok(Some(integer.into())),
+        Some(integer) if (1..=largest).contains(&integer) => return Ok(Some(integer)),
         Some(integer) => f64::from(integer),
         None => match source.token()? {
             Token::Number(number) => number,
@@ -260,7 +260,7 @@ pub(crate) fn integer<'a>(
     };
     // INVARIANT: within 32 bits, so that the conversions are exact for an integral number.
     if (1.0..=f64::from(largest)).contains(&number) && f64::from(number as u32) == number {
-        return Ok(Some((number as u32).into()));
+        return Ok(Some(number as u32));
     }
     rules.not_an_integer(path, number, largest);
     Ok(None)

@@ -55,11 +55,12 @@ impl<'a> EmbeddingFields<'a> {
         let revision = rules.required_when_complete(revision, &path.member("revision"));
         let dimension = finish_dimension(dimension, &path.member("dimension"), rules);
         let vector_space_id = rules.required_when_complete(vector_space_id, &path.member("vectorSpaceId"));
-        let fields = (selection, revision, dimension, vector_space_id);
-        let (Some(selection), Some(revision), Some(dimension), Some(vector_space_id)) = fields else {
-            return Ok(None);
-        };
-        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
+        // One after the other: of a tuple of them the compiler makes copies.
+        let Some(selection) = selection else { return Ok(None) };
+        let Some(revision) = revision else { return Ok(None) };
+        let Some(dimension) = dimension else { return Ok(None) };
+        let Some(vector_space_id) = vector_space_id else { return Ok(None) };
+        let revision = revision.and_then(RevisionNumber::of);
         Ok(Some(Self { selection, revision, dimension, vector_space_id }))
     }
 
@@ -105,7 +106,7 @@ pub(super) fn read_dimension<'a>(
     rules: &mut Rules,
 ) -> Read<Dimension> {
     let dimension =
-        integer(source, path, rules, LARGEST_NUMBER)?.and_then(|value| Dimension::try_from(value).ok());
+        integer(source, path, rules, LARGEST_NUMBER)?.and_then(Dimension::of);
     match dimension.map(Dimension::get) {
         Some(value) if value > STORABLE => rules.issue(
             path,

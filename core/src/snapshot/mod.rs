@@ -460,7 +460,10 @@ fn read_regular<'a, F>(
 ) -> Result<Option<F>, Irregular> {
     let mut reader = Reader::new(text, limits)?;
     let fields = read(&mut shared(&mut reader), rules)?;
-    if reader.is_finished() { Ok(fields.filter(|_| !rules.has_errors())) } else { Err(Irregular) }
+    if !reader.is_finished() {
+        return Err(Irregular);
+    }
+    Ok(if rules.has_errors() { None } else { fields })
 }
 
 /// Reads a text as a document, which says everything that is wrong with it.

@@ -166,8 +166,8 @@ impl<'a> RetrievalFields<'a> {
         let (Some(default_mode), Some(reasoning_model), Some(rerank), Some((value, stage))) = fields else {
             return Ok(None);
         };
-        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
-        let top_k = top_k.and_then(|top_k| TopK::try_from(top_k).ok());
+        let revision = revision.and_then(RevisionNumber::of);
+        let top_k = top_k.and_then(TopK::of);
         let score_threshold = ScoreThreshold { value, stage };
         Ok(top_k.map(|top_k| Self { default_mode, reasoning_model, rerank, revision, score_threshold, top_k }))
     }

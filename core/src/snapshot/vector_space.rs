@@ -101,7 +101,7 @@ impl VectorSpaceId {
         }
         let selection = selection.finish(path, rules);
         let revision = revision.required(rules, &path.member("revision"));
-        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
+        let revision = revision.and_then(RevisionNumber::of);
         let (Some(selection), Some(revision), Some(identity)) = (selection, revision, identity.optional()) else {
             return Ok(None);
         };
