@@ -315,10 +315,14 @@ pub fn validate(kind: Kind, text: &[u8]) -> Report<'_> {
 fn read_valid<'a>(kind: Kind, text: &'a [u8], rules: &mut Rules) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
     let limits = Limits::SNAPSHOT;
     match kind {
-        Kind::Embedding => read_regular(text, limits, rules, |source, rules| EmbeddingFields::read(source, rules))
-            .map(|fields| Some(ValidSnapshot::hashed(fields?.complete()?, Embedding::write, Profile::Embedding))),
-        Kind::Retrieval => read_regular(text, limits, rules, |source, rules| RetrievalFields::read(source, rules))
-            .map(|fields| Some(ValidSnapshot::hashed(fields?.complete()?, Retrieval::write, Profile::Retrieval))),
+        Kind::Embedding => read_regular(text, limits, rules, |source, rules| {
+            let embedding = EmbeddingFields::read(source, rules)?.and_then(EmbeddingFields::complete);
+            Ok(embedding.map(|embedding| ValidSnapshot::hashed(embedding, Embedding::write, Profile::Embedding)))
+        }),
+        Kind::Retrieval => read_regular(text, limits, rules, |source, rules| {
+            let retrieval = RetrievalFields::read(source, rules)?.and_then(RetrievalFields::complete);
+            Ok(retrieval.map(|retrieval| ValidSnapshot::hashed(retrieval, Retrieval::write, Profile::Retrieval)))
+        }),
     }
 }
 
