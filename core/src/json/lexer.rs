@@ -190,6 +190,19 @@ impl<'a> Lexer<'a> {
         Some(name)
     }
 
+    /// Consumes a string that the text holds as it is, if it comes next.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    pub(super) fn eat_string(&mut self, wanted: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let rest = rest.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(wanted.as_bytes()));
+        let found = rest.is_some_and(|rest| rest.first() == Some(&b'"'));
+        if found {
+            self.at += wanted.len() + 2;
+        }
+        found
+    }
+
     /// What `read` makes of a string of as many bytes as it takes; the opening quote comes next. Of any other nothing is
     /// consumed. INVARIANT: `read` refuses quotes, backslashes and control characters.
     #[cfg(not(target_arch = "wasm32"))]

@@ -1,6 +1,6 @@
-use super::selection::{Selection, SelectionFields};
+use super::selection::{Selection, SelectionFields, SelectionMember};
 use super::vector_space::VectorSpaceId;
-use crate::json::{Out, Path, Source, put_integer};
+use crate::json::{Out, Path, Source, member_of, put_integer};
 use crate::numbers::{Dimension, LARGEST_NUMBER, RevisionNumber};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, integer, string};
@@ -28,6 +28,25 @@ pub(super) struct EmbeddingFields<'a> {
     pub(super) vector_space_id: Option<VectorSpaceId>,
 }
 
+#[derive(Clone, Copy)]
+enum Member {
+    Revision,
+    Selection(SelectionMember),
+    Dimension,
+    VectorSpaceId,
+}
+
+impl Member {
+    const NAMES: [(&'static str, Self); 6] = [
+        ("revision", Self::Revision),
+        ("pluginId", Self::Selection(SelectionMember::PluginId)),
+        ("provider", Self::Selection(SelectionMember::Provider)),
+        ("model", Self::Selection(SelectionMember::Model)),
+        ("dimension", Self::Dimension),
+        ("vectorSpaceId", Self::VectorSpaceId),
+    ];
+}
+
 impl<'a> EmbeddingFields<'a> {
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn read(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
@@ -39,16 +58,18 @@ impl<'a> EmbeddingFields<'a> {
         let mut revision = Slot::Missing;
         let mut dimension = Slot::Missing;
         let mut vector_space_id = Slot::Missing;
-        while let Some(key) = source.member()? {
+        while let Some((key, member)) = member_of(source, &Member::NAMES)? {
             let at = path.member(&key);
-            match key.as_ref() {
-                "revision" => revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?,
-                "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
-                "vectorSpaceId" => {
+            match member {
+                Some(Member::Revision) => {
+                    revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?;
+                }
+                Some(Member::Selection(member)) => selection.read(member, source, &at, rules)?,
+                Some(Member::Dimension) => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
+                Some(Member::VectorSpaceId) => {
                     vector_space_id.fill(source, |source| read_vector_space_id(source, &at, rules))?;
                 }
-                _ if selection.read(&key, source, path, rules)? => {}
-                _ => rules.unknown(source, path, &key)?,
+                None => rules.unknown(source, path, &key)?,
             }
         }
         let selection = selection.finish(path, rules);
