@@ -80,7 +80,8 @@ impl Digest {
 pub(crate) struct Hashing {
     /// Many small parts are hashed at once.
     buffer: [u8; Self::BUFFER],
-    filled: usize,
+    /// How many bytes of the buffer are free.
+    room: usize,
     /// What has been hashed; nothing as long as all of the text is in the buffer.
     sha: Option<Sha256>,
     hashed: usize,
@@ -91,16 +92,21 @@ impl Hashing {
     const BUFFER: usize = 256;
 
     fn new() -> Self {
-        Self { buffer: [0; Self::BUFFER], filled: 0, sha: None, hashed: 0 }
+        Self { buffer: [0; Self::BUFFER], room: Self::BUFFER, sha: None, hashed: 0 }
+    }
+
+    #[inline]
+    const fn filled(&self) -> usize {
+        Self::BUFFER - self.room
     }
 
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
-        let end = self.filled + bytes.len();
-        match self.buffer.get_mut(self.filled..end) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.filled = end;
+        let start = self.filled();
+        match self.buffer.get_mut(start..).and_then(|room| room.get_mut(..bytes.len())) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.room -= bytes.len();
             }
             None => self.push_beyond(bytes),
         }
@@ -111,23 +117,25 @@ impl Hashing {
     #[inline(never)]
     fn push_beyond(&mut self, mut bytes: &[u8]) {
         loop {
-            let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
+            let start = self.filled();
+            let room = self.buffer.get_mut(start..).unwrap_or_default();
             let (now, later) = bytes.split_at(room.len().min(bytes.len()));
             room.get_mut(..now.len()).unwrap_or_default().copy_from_slice(now);
-            self.filled += now.len();
+            self.room -= now.len();
             if later.is_empty() {
                 return;
             }
             self.sha.get_or_insert_default().update(self.buffer);
-            self.hashed += self.filled;
-            self.filled = 0;
+            self.hashed += Self::BUFFER;
+            self.room = Self::BUFFER;
             bytes = later;
         }
     }
 
     #[inline]
     fn finish(&mut self) -> (Digest, usize) {
-        let rest = self.buffer.get(..self.filled).unwrap_or_default();
+        let filled = self.filled();
+        let rest = self.buffer.get(..filled).unwrap_or_default();
         let digest = match &mut self.sha {
             None => Digest::of(rest),
             Some(sha) => {
@@ -135,7 +143,7 @@ impl Hashing {
                 Digest(sha.finalize_reset().into())
             }
         };
-        (digest, self.hashed + self.filled)
+        (digest, self.hashed + filled)
     }
 }
 
@@ -155,14 +163,15 @@ impl Out for Hashing {
     fn push_part(&mut self, text: &str, part: Range<usize>) {
         const COPIED: usize = 16;
         let bytes = text.as_bytes();
+        let start = self.filled();
         // Most parts are short. A copy of fixed length costs less than one of just as much; what is too much is
         // written over.
         if part.len() <= COPIED
-            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut::<COPIED>)
+            && let Some(room) = self.buffer.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<COPIED>)
             && let Some(copied) = bytes.get(part.start..).and_then(<[u8]>::first_chunk)
         {
             *room = *copied;
-            self.filled += part.len();
+            self.room -= part.len();
             return;
         }
         self.push(bytes.get(part).unwrap_or_default());

@@ -243,7 +243,7 @@ pub(crate) fn boolean<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: 
 }
 
 /// A number with an integral value, however it is spelled, from 1 to `largest`.
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(crate) fn integer<'a>(
     source: &mut impl Source<'a>,
     path: &Path<'_>,

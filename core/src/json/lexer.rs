@@ -190,17 +190,16 @@ impl<'a> Lexer<'a> {
         Some(name)
     }
 
-    /// Consumes a string that the text holds as it is, if it comes next.
+    /// Which of `names` comes next, as a string that the text holds as it is; it is consumed then.
     #[cfg(not(target_arch = "wasm32"))]
     #[inline(always)]
-    pub(super) fn eat_string(&mut self, wanted: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let rest = rest.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(wanted.as_bytes()));
-        let found = rest.is_some_and(|rest| rest.first() == Some(&b'"'));
-        if found {
-            self.at += wanted.len() + 2;
-        }
-        found
+    pub(super) fn name_of<M: Copy>(&mut self, names: &[(&'static str, M)]) -> Option<(&'static str, M)> {
+        let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"\"")?;
+        // The closing quote first: it tells most names apart.
+        let is_next = |name: &str| rest.get(name.len()) == Some(&b'"') && rest.starts_with(name.as_bytes());
+        let (name, meaning) = names.iter().copied().find(|(name, _)| is_next(name))?;
+        self.at += name.len() + 2;
+        Some((name, meaning))
     }
 
     /// What `read` makes of a string of as many bytes as it takes; the opening quote comes next. Of any other nothing is

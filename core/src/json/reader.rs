@@ -227,12 +227,8 @@ impl<'a> Source<'a> for Reader<'a> {
             return Ok(None);
         }
         self.lexer.peek();
-        for (name, member) in members {
-            if self.lexer.eat_string(name) {
-                return if self.lexer.eat(b':') { Ok(Some((Cow::Borrowed(*name), Some(*member)))) } else { Err(Irregular) };
-            }
-        }
-        Err(Irregular)
+        let (name, member) = self.lexer.name_of(members).ok_or(Irregular)?;
+        if self.lexer.eat(b':') { Ok(Some((Cow::Borrowed(name), Some(member)))) } else { Err(Irregular) }
     }
 
     #[cfg(not(target_arch = "wasm32"))]
