@@ -453,8 +453,8 @@ impl Parser<'_> {
 
     #[inline]
     fn string(&mut self) -> Result<Span, Fault> {
-        if let Some(plain) = self.lexer.plain_string() {
-            return Ok(Span::of_text(self.lexer.offset() - 1 - plain.len(), plain.len()));
+        if let Some(plain) = self.lexer.plain_span() {
+            return Ok(Span::of_text(plain.start, plain.len()));
         }
         let start = self.decoded.len();
         self.lexer.escaped_string(&mut self.decoded)?;

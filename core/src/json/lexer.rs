@@ -1,6 +1,7 @@
 //! The tokens of a JSON text (RFC 8259), each checked on its own.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::error::{Fault, JsonCode};
 use super::number::{Form, Literal};
@@ -165,13 +166,20 @@ impl<'a> Lexer<'a> {
     /// A string that the text holds as it is; its opening quote comes next. Of any other nothing is consumed.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn plain_string(&mut self) -> Option<&'a str> {
-        let (_, rest) = self.text.split_at_checked(self.at + 1)?;
-        let length = plain_length(rest.as_bytes());
-        if rest.as_bytes().get(length) != Some(&b'"') {
+        self.plain_span().and_then(|span| self.text.get(span))
+    }
+
+    /// Where such a string is, without its quotes.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(super) fn plain_span(&mut self) -> Option<Range<usize>> {
+        let start = self.at + 1;
+        let rest = self.text.as_bytes().get(start..)?;
+        let length = plain_length(rest);
+        if rest.get(length) != Some(&b'"') {
             return None;
         }
         self.at += length + 2;
-        rest.split_at_checked(length).map(|(plain, _)| plain)
+        Some(start..start + length)
     }
 
     /// A string of up to `longest` characters of printable ASCII, none at its ends a space, that the text holds as it
