@@ -403,24 +403,22 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn value(&mut self) -> Result<Node, Fault> {
         loop {
-            if !self.scalar_or_open()? && !self.closes_at_once() {
-                self.key()?;
-                continue;
-            }
-            // A value is complete: close what ends here, and go on with the next member or element.
-            loop {
-                let Some(innermost) = self.open.last() else {
-                    self.lexer.finish()?;
-                    return Ok(self.pending.pop().map_or(Node::Null, |entry| entry.node));
-                };
-                let (is_object, closing) = if innermost.is_object { (true, b'}') } else { (false, b']') };
-                if self.lexer.eat(b',') {
-                    break;
+            if self.scalar_or_open()? || self.closes_at_once() {
+                // A value is complete: close what ends here, and go on with the next member or element.
+                loop {
+                    let Some(innermost) = self.open.last() else {
+                        self.lexer.finish()?;
+                        return Ok(self.pending.pop().map_or(Node::Null, |entry| entry.node));
+                    };
+                    let (is_object, closing) = if innermost.is_object { (true, b'}') } else { (false, b']') };
+                    if self.lexer.eat(b',') {
+                        break;
+                    }
+                    if !self.lexer.eat(closing) {
+                        return Err(self.lexer.expected(if is_object { "`,` or `}`" } else { "`,` or `]`" }));
+                    }
+                    self.close()?;
                 }
-                if !self.lexer.eat(closing) {
-                    return Err(self.lexer.expected(if is_object { "`,` or `}`" } else { "`,` or `]`" }));
-                }
-                self.close()?;
             }
             self.key()?;
         }
@@ -451,7 +449,7 @@ impl Parser<'_> {
         self.pending.push(Entry { rank: self.key.rank, key: self.key.span, node });
     }
 
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn string(&mut self) -> Result<Span, Fault> {
         if let Some(plain) = self.lexer.plain_span() {
             return Ok(Span::of_text(plain.start, plain.len()));
