@@ -1,8 +1,6 @@
 //! SHA-256 digests.
 
 use std::fmt;
-#[cfg(not(target_arch = "wasm32"))]
-use std::ops::Range;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
@@ -76,37 +74,37 @@ impl Digest {
 }
 
 /// Text on its way into a digest: it is never held as a whole.
+///
+/// How much is in the buffer lies apart from it: with a zero that is written with all those of the buffer at once, the
+/// first to read it would wait for all of them.
 #[cfg(not(target_arch = "wasm32"))]
+#[repr(C)]
 pub(crate) struct Hashing {
-    /// Many small parts are hashed at once.
-    buffer: [u8; Self::BUFFER],
-    /// How many bytes of the buffer are free.
-    room: usize,
+    filled: usize,
     /// What has been hashed; nothing as long as all of the text is in the buffer.
     sha: Option<Sha256>,
     hashed: usize,
+    /// Many small parts are hashed at once.
+    buffer: [u8; Self::BUFFER],
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Hashing {
     const BUFFER: usize = 256;
+    /// So many bytes of a short part are copied, however few it has: a copy of fixed length costs less than one of just
+    /// as much. What is too much is written over.
+    const COPIED: usize = 32;
 
     fn new() -> Self {
-        Self { buffer: [0; Self::BUFFER], room: Self::BUFFER, sha: None, hashed: 0 }
-    }
-
-    #[inline]
-    const fn filled(&self) -> usize {
-        Self::BUFFER - self.room
+        Self { filled: 0, sha: None, hashed: 0, buffer: [0; Self::BUFFER] }
     }
 
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
-        let start = self.filled();
-        match self.buffer.get_mut(start..).and_then(|room| room.get_mut(..bytes.len())) {
+        match self.buffer.get_mut(self.filled..).and_then(|room| room.get_mut(..bytes.len())) {
             Some(place) => {
                 place.copy_from_slice(bytes);
-                self.room -= bytes.len();
+                self.filled += bytes.len();
             }
             None => self.push_beyond(bytes),
         }
@@ -117,25 +115,23 @@ impl Hashing {
     #[inline(never)]
     fn push_beyond(&mut self, mut bytes: &[u8]) {
         loop {
-            let start = self.filled();
-            let room = self.buffer.get_mut(start..).unwrap_or_default();
+            let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
             let (now, later) = bytes.split_at(room.len().min(bytes.len()));
             room.get_mut(..now.len()).unwrap_or_default().copy_from_slice(now);
-            self.room -= now.len();
+            self.filled += now.len();
             if later.is_empty() {
                 return;
             }
-            self.sha.get_or_insert_default().update(self.buffer);
-            self.hashed += Self::BUFFER;
-            self.room = Self::BUFFER;
+            self.sha.get_or_insert_default().update(self.buffer.as_slice());
+            self.hashed += self.filled;
+            self.filled = 0;
             bytes = later;
         }
     }
 
     #[inline]
     fn finish(&mut self) -> (Digest, usize) {
-        let filled = self.filled();
-        let rest = self.buffer.get(..filled).unwrap_or_default();
+        let rest = self.buffer.get(..self.filled).unwrap_or_default();
         let digest = match &mut self.sha {
             None => Digest::of(rest),
             Some(sha) => {
@@ -143,7 +139,7 @@ impl Hashing {
                 Digest(sha.finalize_reset().into())
             }
         };
-        (digest, self.hashed + filled)
+        (digest, self.hashed + self.filled)
     }
 }
 
@@ -160,21 +156,42 @@ impl Out for Hashing {
     }
 
     #[inline]
-    fn push_part(&mut self, text: &str, part: Range<usize>) {
-        const COPIED: usize = 16;
-        let bytes = text.as_bytes();
-        let start = self.filled();
-        // Most parts are short. A copy of fixed length costs less than one of just as much; what is too much is
-        // written over.
-        if part.len() <= COPIED
-            && let Some(room) = self.buffer.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<COPIED>)
-            && let Some(copied) = bytes.get(part.start..).and_then(<[u8]>::first_chunk)
+    fn push_part(&mut self, text: &str, start: usize, length: usize) {
+        if length <= Self::COPIED
+            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut)
+            && let Some(copied) = text.as_bytes().get(start..).and_then(<[u8]>::first_chunk::<{ Self::COPIED }>)
         {
             *room = *copied;
-            self.room -= part.len();
+            self.filled += length;
             return;
         }
-        self.push(bytes.get(part).unwrap_or_default());
+        self.push(text.as_bytes().get(start..start + length).unwrap_or_default());
+    }
+
+    #[inline]
+    fn push_key(&mut self, is_first: bool, text: &str, start: usize, length: usize) {
+        let comma = usize::from(!is_first);
+        if length <= Self::COPIED
+            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut)
+            && let Some(copied) = text.as_bytes().get(start..).and_then(<[u8]>::first_chunk::<{ Self::COPIED }>)
+        {
+            let room: &mut [u8; Self::COPIED + 2] = room;
+            // Where there is no comma to be, the key is written over this one.
+            room[0] = b',';
+            if let Some(key) = room.get_mut(comma..).and_then(<[u8]>::first_chunk_mut) {
+                *key = *copied;
+            }
+            if let Some(colon) = room.get_mut(comma + length) {
+                *colon = b':';
+            }
+            self.filled += comma + length + 1;
+            return;
+        }
+        if !is_first {
+            self.push(b",");
+        }
+        self.push(text.as_bytes().get(start..start + length).unwrap_or_default());
+        self.push(b":");
     }
 }
 
@@ -250,7 +267,7 @@ mod tests {
                     match way {
                         0 => out.push_ascii(b"x"),
                         1 => out.push_str(text.get(part).unwrap()),
-                        _ => out.push_part(&text, part),
+                        _ => out.push_part(&text, part.start, part.len()),
                     }
                 }
             });

@@ -1,7 +1,6 @@
 //! Writing canonical text (RFC 8785 section 3.2).
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use super::lexer::plain_length;
 
@@ -10,10 +9,20 @@ pub(crate) trait Out {
     fn push_str(&mut self, text: &str);
     /// Appends characters of ASCII.
     fn push_ascii(&mut self, bytes: &[u8]);
-    /// Appends a part of a text.
+    /// Appends `length` bytes of a text, from `start` on.
     #[inline]
-    fn push_part(&mut self, text: &str, part: Range<usize>) {
-        self.push_str(text.get(part).unwrap_or_default());
+    fn push_part(&mut self, text: &str, start: usize, length: usize) {
+        self.push_str(text.get(start..start + length).unwrap_or_default());
+    }
+    /// Appends a key, which is a part of a text with its quotes: after a comma unless it is the first of its object, and
+    /// with a colon after it.
+    #[inline]
+    fn push_key(&mut self, is_first: bool, text: &str, start: usize, length: usize) {
+        if !is_first {
+            self.push_str(",");
+        }
+        self.push_part(text, start, length);
+        self.push_str(":");
     }
 }
 

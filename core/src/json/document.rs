@@ -81,9 +81,18 @@ impl Span {
     }
 
     #[inline]
+    const fn start(self) -> usize {
+        ((self.0 & !Self::DECODED) >> 32) as usize
+    }
+
+    #[inline]
+    const fn length(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    #[inline]
     const fn range(self) -> Range<usize> {
-        let start = ((self.0 & !Self::DECODED) >> 32) as usize;
-        start..start + self.0 as u32 as usize
+        self.start()..self.start() + self.length()
     }
 }
 
@@ -103,9 +112,6 @@ impl Children {
 
 /// Places are kept in 31 bits. A text has fewer values than bytes, and what is decoded is shorter than it is written.
 const LONGEST_TEXT: usize = (1 << 31) - 1;
-
-/// An order of keys other than RFC 8785's.
-type KeyComparison<'o> = &'o dyn Fn(&str, &str) -> Ordering;
 
 /// A container whose end has not been read yet.
 #[derive(Debug, Clone, Copy)]
@@ -207,10 +213,13 @@ impl<'a> Document<'a> {
         members.get(found).map(|entry| &entry.node)
     }
 
+    fn nodes(&self) -> impl Iterator<Item = &Node> {
+        std::iter::once(&self.root).chain(self.entries.iter().map(|entry| &entry.node))
+    }
+
     /// Every two keys that follow each other in an object, in canonical order.
     pub(crate) fn neighbouring_keys(&self) -> impl Iterator<Item = (&str, &str)> {
-        let nodes = std::iter::once(&self.root).chain(self.entries.iter().map(|entry| &entry.node));
-        let objects = nodes.filter_map(|node| match node {
+        let objects = self.nodes().filter_map(|node| match node {
             Node::Object(children) => Some(self.children(*children)),
             _ => None,
         });
@@ -227,44 +236,48 @@ impl<'a> Document<'a> {
     /// The RFC 8785 canonical text.
     pub fn canonical(&self) -> String {
         let mut out = String::with_capacity(self.text.len());
-        self.write(&self.root, None, &mut out);
+        self.write(&self.root, &mut out);
         out
     }
 
     /// The canonical text of a part.
     pub(crate) fn canonical_of(&self, node: &Node) -> String {
         let mut out = String::new();
-        self.write(node, None, &mut out);
+        self.write(node, &mut out);
         out
     }
 
     /// The digest of the canonical text, and the length of that text in bytes.
     pub(crate) fn digest(&self) -> (Digest, usize) {
-        Digest::of_written(|out| self.write(&self.root, None, out))
+        Digest::of_written(|out| self.write(&self.root, out))
     }
 
     /// The text with the members of every object in another order than RFC 8785's; members that compare equal
     /// stay in canonical order.
     #[cfg(feature = "legacy-key-order")]
-    pub(crate) fn text_ordered_by(&self, order: KeyComparison<'_>) -> String {
-        let mut out = String::with_capacity(self.text.len());
-        self.write(&self.root, Some(order), &mut out);
-        out
+    pub(crate) fn text_ordered_by(&self, order: &dyn Fn(&str, &str) -> Ordering) -> String {
+        let mut entries = self.entries.clone();
+        for node in self.nodes() {
+            if let Node::Object(children) = node {
+                let members = entries.get_mut(children.range()).unwrap_or_default();
+                members.sort_by(|left, right| order(self.key(left), self.key(right)));
+            }
+        }
+        Document { text: self.text, decoded: self.decoded.clone(), entries, root: self.root }.canonical()
     }
 
-    fn write(&self, node: &Node, order: Option<KeyComparison<'_>>, out: &mut impl Out) {
+    fn write(&self, node: &Node, out: &mut impl Out) {
         let mut outer: Vec<Writing<'_>> = Vec::new();
-        let Some(mut innermost) = self.begin(node, order, out) else { return };
+        let Some(mut innermost) = self.begin(node, out) else { return };
         loop {
-            if let Some(entry) = innermost.next() {
-                if innermost.written > 1 {
+            if let Some(entry) = innermost.rest.next() {
+                let is_first = std::mem::replace(&mut innermost.is_first, false);
+                if innermost.is_object {
+                    self.write_key(entry.key, is_first, out);
+                } else if !is_first {
                     out.push_str(",");
                 }
-                if innermost.is_object {
-                    self.write_string(entry.key, out);
-                    out.push_str(":");
-                }
-                if let Some(begun) = self.begin(&entry.node, order, out) {
+                if let Some(begun) = self.begin(&entry.node, out) {
                     outer.push(std::mem::replace(&mut innermost, begun));
                 }
                 continue;
@@ -279,12 +292,7 @@ impl<'a> Document<'a> {
 
     /// Writes a scalar, or the beginning of a container.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    fn begin<'d>(
-        &'d self,
-        node: &Node,
-        order: Option<KeyComparison<'_>>,
-        out: &mut impl Out,
-    ) -> Option<Writing<'d>> {
+    fn begin<'d>(&'d self, node: &Node, out: &mut impl Out) -> Option<Writing<'d>> {
         let (children, is_object) = match *node {
             Node::Array(children) => (children, false),
             Node::Object(children) => (children, true),
@@ -293,7 +301,7 @@ impl<'a> Document<'a> {
                 return None;
             }
             Node::Literal(span) => {
-                out.push_part(self.text, span.range());
+                out.push_part(self.text, span.start(), span.length());
                 return None;
             }
             Node::Number(number) => {
@@ -310,24 +318,29 @@ impl<'a> Document<'a> {
             }
         };
         out.push_str(if is_object { "{" } else { "[" });
-        let children = self.children(children);
-        let reordered = order.filter(|_| is_object).map(|order| {
-            let key = |at: &usize| children.get(*at).map_or("", |entry| self.key(entry));
-            let mut positions: Vec<usize> = (0..children.len()).collect();
-            positions.sort_by(|left, right| order(key(left), key(right)));
-            positions
-        });
-        Some(Writing { children, reordered, is_object, written: 0 })
+        Some(Writing { rest: self.children(children).iter(), is_object, is_first: true })
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    fn write_key(&self, key: Span, is_first: bool, out: &mut impl Out) {
+        if !key.is_decoded() {
+            return out.push_key(is_first, self.text, key.start() - 1, key.length() + 2);
+        }
+        if !is_first {
+            out.push_str(",");
+        }
+        self.write_string(key, out);
+        out.push_str(":");
     }
 
     /// A string that the text holds as it is, is canonical with the quotes around it.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    fn write_string(&self, span: Span, out: &mut impl Out) {
-        if span.is_decoded() {
-            return put_string(out, self.string(span));
+    fn write_string(&self, string: Span, out: &mut impl Out) {
+        if string.is_decoded() {
+            put_string(out, self.string(string));
+        } else {
+            out.push_part(self.text, string.start() - 1, string.length() + 2);
         }
-        let Range { start, end } = span.range();
-        out.push_part(self.text, start.saturating_sub(1)..end + 1);
     }
 }
 
@@ -339,23 +352,9 @@ fn string<'t>(text: &'t str, decoded: &'t str, span: Span) -> &'t str {
 
 /// A container of which some children have been written.
 struct Writing<'d> {
-    children: &'d [Entry],
-    /// Positions in another order, where one was asked for.
-    reordered: Option<Vec<usize>>,
+    rest: std::slice::Iter<'d, Entry>,
     is_object: bool,
-    written: usize,
-}
-
-impl<'d> Writing<'d> {
-    #[inline]
-    fn next(&mut self) -> Option<&'d Entry> {
-        let position = match &self.reordered {
-            None => self.written,
-            Some(positions) => *positions.get(self.written)?,
-        };
-        self.written += 1;
-        self.children.get(position)
-    }
+    is_first: bool,
 }
 
 /// Size, encoding and byte order mark: what is checked before the first token.
