@@ -313,16 +313,37 @@ pub fn validate(kind: Kind, text: &[u8]) -> Report<'_> {
 /// enum of both is copied at every step.
 #[cfg(not(target_arch = "wasm32"))]
 fn read_valid<'a>(kind: Kind, text: &'a [u8], rules: &mut Rules) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
-    let limits = Limits::SNAPSHOT;
+    let source = &mut Reader::new(text, Limits::SNAPSHOT)?;
     match kind {
-        Kind::Embedding => read_regular(text, limits, rules, |source, rules| {
+        Kind::Embedding => {
             let embedding = EmbeddingFields::read(source, rules)?.and_then(EmbeddingFields::complete);
-            Ok(embedding.map(|embedding| ValidSnapshot::hashed(embedding, Embedding::write, Profile::Embedding)))
-        }),
-        Kind::Retrieval => read_regular(text, limits, rules, |source, rules| {
+            hashed(embedding, source, rules, Embedding::write, Profile::Embedding)
+        }
+        Kind::Retrieval => {
             let retrieval = RetrievalFields::read(source, rules)?.and_then(RetrievalFields::complete);
-            Ok(retrieval.map(|retrieval| ValidSnapshot::hashed(retrieval, Retrieval::write, Profile::Retrieval)))
-        }),
+            hashed(retrieval, source, rules, Retrieval::write, Profile::Retrieval)
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[inline(always)]
+fn hashed<'a, P>(
+    read: Option<P>,
+    source: &mut Reader<'a>,
+    rules: &Rules,
+    write: impl FnOnce(&P, &mut Hashing),
+    profile: impl FnOnce(P) -> Profile<'a>,
+) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
+    if !source.is_finished() {
+        return Err(Irregular);
+    }
+    match read {
+        Some(read) if !rules.has_errors() => {
+            let (digest, _) = Digest::of_written(|out| write(&read, out));
+            Ok(Some(ValidSnapshot { profile: profile(read), digest }))
+        }
+        _ => Ok(None),
     }
 }
 
