@@ -59,10 +59,11 @@ pub fn utf16_order(left: &str, right: &str) -> Ordering {
 /// Orders lead bytes of UTF-8 as their characters' first UTF-16 units are ordered: F0 to F4 (surrogates) come
 /// before EE and EF (U+E000 to U+FFFF). Bytes that differ first are both lead bytes or both continuations.
 #[inline]
-const fn utf16_rank(byte: u8) -> u16 {
+pub(super) const fn utf16_rank(byte: u8) -> u8 {
     match byte {
-        0xEE | 0xEF => byte as u16 + 0x100,
-        _ => byte as u16,
+        // No byte of UTF-8 is above F4.
+        0xEE | 0xEF => byte + 0x10,
+        _ => byte,
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::Limits;
-use super::canonical::{Out, put_number, put_string, utf16_order};
+use super::canonical::{Out, put_number, put_string, utf16_order, utf16_rank};
 use super::error::{Fault, JsonCode, JsonError};
 use super::lexer::{Lexer, Start};
 use super::number::Literal;
@@ -521,24 +521,32 @@ impl Parser<'_> {
         let Some(Open { is_object, first, key }) = self.open.last().copied() else {
             return Ok(());
         };
-        let children = self.pending.get_mut(first..).unwrap_or_default();
-        if is_object {
-            let (text, decoded) = (self.text, self.decoded.as_str());
-            let order = |one: &Entry, other: &Entry| key_order(text, decoded, one, other);
-            if !children.is_sorted_by(|one, other| order(one, other).is_lt()) {
-                sort(children, order);
-                if !children.is_sorted_by(|one, other| order(one, other).is_lt()) {
-                    self.refuse_repeated_keys(first)?;
-                }
-            }
-        }
         let start = self.entries.len();
-        self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
+        let children = self.pending.get(first..).unwrap_or_default();
+        self.entries.extend_from_slice(children);
+        let placed = self.entries.get_mut(start..).unwrap_or_default();
+        if is_object && !is_ranked(placed) && !(place_few(children, placed) && is_ranked(placed)) {
+            self.sort(first)?;
+            self.entries.truncate(start);
+            self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
+        }
         self.pending.truncate(first);
         self.open.pop();
         let children = Children::new(start..self.entries.len());
         self.key = key;
         self.push(if is_object { Node::Object(children) } else { Node::Array(children) });
+        Ok(())
+    }
+
+    /// Sorts the pending members from `first` on by all of their keys.
+    fn sort(&mut self, first: usize) -> Result<(), Fault> {
+        let (text, decoded) = (self.text, self.decoded.as_str());
+        let order = |one: &Entry, other: &Entry| key_order(text, decoded, one, other);
+        let members = self.pending.get_mut(first..).unwrap_or_default();
+        sort(members, order);
+        if !members.is_sorted_by(|one, other| order(one, other).is_lt()) {
+            self.refuse_repeated_keys(first)?;
+        }
         Ok(())
     }
 
@@ -601,31 +609,57 @@ impl Parser<'_> {
     }
 }
 
-/// The first eight bytes of a key as one number. No key has U+0000, so shorter ones come before longer ones.
+/// The first eight bytes of a key as one number, by which keys are in canonical order unless it is the same. No key has
+/// U+0000, so shorter ones come before longer ones.
 #[inline]
 fn rank(text: &str, decoded: &str, key: Span) -> u64 {
-    let (from, range) = (if key.is_decoded() { decoded } else { text }, key.range());
+    const BEYOND_ASCII: u64 = (u64::MAX / 255) << 7;
+    let from = if key.is_decoded() { decoded } else { text };
     // What follows the key is read with it and cut off, where there is as much.
-    if let Some(eight) = from.as_bytes().get(range.start..).and_then(<[u8]>::first_chunk) {
-        let beyond = u64::MAX.checked_shr(8 * range.len() as u32).unwrap_or(0);
-        return u64::from_be_bytes(*eight) & !beyond;
-    }
-    let mut eight = [0; 8];
-    for (place, byte) in eight.iter_mut().zip(from.as_bytes().get(range).unwrap_or_default()) {
-        *place = *byte;
-    }
-    u64::from_be_bytes(eight)
+    let rank = if let Some(eight) = from.as_bytes().get(key.start()..).and_then(<[u8]>::first_chunk) {
+        let beyond = u64::MAX.checked_shr(8 * key.length() as u32).unwrap_or(0);
+        u64::from_be_bytes(*eight) & !beyond
+    } else {
+        let mut eight = [0; 8];
+        for (place, byte) in eight.iter_mut().zip(from.as_bytes().get(key.range()).unwrap_or_default()) {
+            *place = *byte;
+        }
+        u64::from_be_bytes(eight)
+    };
+    // The order of ASCII is the order of its bytes.
+    if rank & BEYOND_ASCII == 0 { rank } else { u64::from_be_bytes(rank.to_be_bytes().map(utf16_rank)) }
 }
 
 /// [`utf16_order`] of two keys.
 #[inline]
 fn key_order(text: &str, decoded: &str, one: &Entry, other: &Entry) -> Ordering {
-    const BEYOND_ASCII: u64 = (u64::MAX / 255) << 7;
-    // The order of ASCII is the order of its bytes.
-    if one.rank != other.rank && (one.rank | other.rank) & BEYOND_ASCII == 0 {
+    if one.rank != other.rank {
         return one.rank.cmp(&other.rank);
     }
     utf16_order(string(text, decoded, one.key), string(text, decoded, other.key))
+}
+
+/// Whether members are in canonical order by their ranks alone, each of which is another then.
+fn is_ranked(members: &[Entry]) -> bool {
+    members.is_sorted_by(|one, other| one.rank < other.rank)
+}
+
+/// Copies a few members to where their ranks place them; answers false if they are too many.
+///
+/// How many ranks are lower is counted for each: unlike in a sort no branch depends on the keys, which no processor
+/// foresees. Of two members with the same rank one is lost, and the places are not in strict order then.
+fn place_few(members: &[Entry], places: &mut [Entry]) -> bool {
+    const FEW: usize = 16;
+    if members.len() > FEW {
+        return false;
+    }
+    for member in members {
+        let lower = members.iter().filter(|other| other.rank < member.rank).count();
+        if let Some(place) = places.get_mut(lower) {
+            *place = *member;
+        }
+    }
+    true
 }
 
 /// A document read as the rules read a text.
