@@ -16,6 +16,7 @@ pub(crate) trait Out {
     }
     /// Appends a key, which is a part of a text with its quotes: after a comma unless it is the first of its object, and
     /// with a colon after it.
+    #[cfg(not(target_arch = "wasm32"))]
     #[inline]
     fn push_key(&mut self, is_first: bool, text: &str, start: usize, length: usize) {
         if !is_first {

@@ -323,6 +323,7 @@ impl<'a> Document<'a> {
 
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn write_key(&self, key: Span, is_first: bool, out: &mut impl Out) {
+        #[cfg(not(target_arch = "wasm32"))]
         if !key.is_decoded() {
             return out.push_key(is_first, self.text, key.start() - 1, key.length() + 2);
         }
@@ -522,12 +523,10 @@ impl Parser<'_> {
             return Ok(());
         };
         let start = self.entries.len();
-        let children = self.pending.get(first..).unwrap_or_default();
-        self.entries.extend_from_slice(children);
-        let placed = self.entries.get_mut(start..).unwrap_or_default();
-        if is_object && !is_ranked(placed) && !(place_few(children, placed) && is_ranked(placed)) {
+        if is_object && !is_ranked(self.pending.get(first..).unwrap_or_default()) && !self.place_few(first) {
             self.sort(first)?;
-            self.entries.truncate(start);
+        }
+        if self.entries.len() == start {
             self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
         }
         self.pending.truncate(first);
@@ -536,6 +535,40 @@ impl Parser<'_> {
         self.key = key;
         self.push(if is_object { Node::Object(children) } else { Node::Array(children) });
         Ok(())
+    }
+
+    /// Moves the pending members from `first` on to their places, if they are few and no two have the same rank; else
+    /// nothing is moved.
+    ///
+    /// How many ranks are lower is counted for each: unlike in a sort no branch depends on the keys, which no processor
+    /// foresees. Of two members with the same rank one is lost, and the places are not in strict order then.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn place_few(&mut self, first: usize) -> bool {
+        const FEW: usize = 16;
+        let members = self.pending.get(first..).unwrap_or_default();
+        if members.len() > FEW {
+            return false;
+        }
+        let start = self.entries.len();
+        self.entries.extend_from_slice(members);
+        let places = self.entries.get_mut(start..).unwrap_or_default();
+        for member in members {
+            let lower = members.iter().filter(|other| other.rank < member.rank).count();
+            if let Some(place) = places.get_mut(lower) {
+                *place = *member;
+            }
+        }
+        let is_placed = is_ranked(places);
+        if !is_placed {
+            self.entries.truncate(start);
+        }
+        is_placed
+    }
+
+    /// In the browser a sort is all there is: what counts there is size.
+    #[cfg(target_arch = "wasm32")]
+    fn place_few(&mut self, _first: usize) -> bool {
+        false
     }
 
     /// Sorts the pending members from `first` on by all of their keys.
@@ -642,24 +675,6 @@ fn key_order(text: &str, decoded: &str, one: &Entry, other: &Entry) -> Ordering 
 /// Whether members are in canonical order by their ranks alone, each of which is another then.
 fn is_ranked(members: &[Entry]) -> bool {
     members.is_sorted_by(|one, other| one.rank < other.rank)
-}
-
-/// Copies a few members to where their ranks place them; answers false if they are too many.
-///
-/// How many ranks are lower is counted for each: unlike in a sort no branch depends on the keys, which no processor
-/// foresees. Of two members with the same rank one is lost, and the places are not in strict order then.
-fn place_few(members: &[Entry], places: &mut [Entry]) -> bool {
-    const FEW: usize = 16;
-    if members.len() > FEW {
-        return false;
-    }
-    for member in members {
-        let lower = members.iter().filter(|other| other.rank < member.rank).count();
-        if let Some(place) = places.get_mut(lower) {
-            *place = *member;
-        }
-    }
-    true
 }
 
 /// A document read as the rules read a text.

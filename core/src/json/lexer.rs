@@ -190,7 +190,8 @@ impl<'a> Lexer<'a> {
         let (_, rest) = self.text.split_at_checked(self.at + 1)?;
         let length = printable_length(rest.as_bytes())?;
         let (name, after) = rest.split_at_checked(length)?;
-        let is_bounded = !matches!((name.as_bytes().first(), name.as_bytes().last()), (None | Some(b' '), _) | (_, Some(b' ')));
+        let is_bounded =
+            !matches!((name.as_bytes().first(), name.as_bytes().last()), (None | Some(b' '), _) | (_, Some(b' ')));
         if !is_bounded || length > longest || after.as_bytes().first() != Some(&b'"') {
             return None;
         }
@@ -214,7 +215,10 @@ impl<'a> Lexer<'a> {
     /// consumed. INVARIANT: `read` refuses quotes, backslashes and control characters.
     #[cfg(not(target_arch = "wasm32"))]
     #[inline(always)]
-    pub(super) fn fixed_string<const N: usize, T>(&mut self, read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+    pub(super) fn fixed_string<const N: usize, T>(
+        &mut self,
+        read: impl FnOnce(&[u8; N]) -> Option<T>,
+    ) -> Option<T> {
         let (characters, after) = self.text.as_bytes().get(self.at + 1..)?.split_first_chunk()?;
         if after.first() != Some(&b'"') {
             return None;

@@ -126,8 +126,7 @@ pub(super) fn read_dimension<'a>(
     path: &Path<'_>,
     rules: &mut Rules,
 ) -> Read<Dimension> {
-    let dimension =
-        integer(source, path, rules, LARGEST_NUMBER)?.and_then(Dimension::of);
+    let dimension = integer(source, path, rules, LARGEST_NUMBER)?.and_then(Dimension::of);
     match dimension.map(Dimension::get) {
         Some(value) if value > STORABLE => rules.issue(
             path,
