@@ -249,7 +249,7 @@ mod tests {
         #[test]
         fn text_has_one_digest_in_whatever_parts_it_is_written(
             text in "[a-z\u{e9}]{0,80}",
-            parts in prop::collection::vec((0..80_usize, 0..80_usize, 0..3_u8), 0..60),
+            parts in prop::collection::vec((0..80_usize, 0..80_usize, 0..5_u8), 0..60),
         ) {
             let mut whole = String::new();
             let mut parts_of = Vec::new();
@@ -259,6 +259,11 @@ mod tests {
                 parts_of.push((start..end, way));
                 match way {
                     0 => whole.push('x'),
+                    3 | 4 => {
+                        whole.push_str(if way == 3 { "" } else { "," });
+                        whole.push_str(text.get(start..end).unwrap());
+                        whole.push(':');
+                    }
                     _ => whole.push_str(text.get(start..end).unwrap()),
                 }
             }
@@ -267,6 +272,7 @@ mod tests {
                     match way {
                         0 => out.push_ascii(b"x"),
                         1 => out.push_str(text.get(part).unwrap()),
+                        3 | 4 => out.push_key(way == 3, &text, part.start, part.len()),
                         _ => out.push_part(&text, part.start, part.len()),
                     }
                 }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use crate::json::{Document, Irregular, Limits, Path, Source, Token, number_text};
 use crate::report::{DocumentKind, Issue, IssueCode};
-use crate::text::{is_control, is_invisible, is_printable_ascii, is_white_space, trim, utf16_length, write_shown};
+use crate::text::{
+    is_control, is_invisible, is_printable_ascii, is_trimmed, is_white_space, trim, utf16_length, write_shown,
+};
 
 /// A field as it was read: `None` where an issue was reported instead.
 pub(crate) type Read<T> = Result<Option<T>, Irregular>;
@@ -316,8 +318,7 @@ fn unknown_choice<'w>(words: impl Iterator<Item = &'w str>, text: &str) -> Strin
 #[inline]
 pub(crate) fn check_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
     let bytes = text.as_bytes();
-    let is_trimmed = !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')));
-    (is_trimmed && bytes.len() <= longest && is_printable_ascii(bytes))
+    (is_trimmed(bytes) && bytes.len() <= longest && is_printable_ascii(bytes))
         || check_unusual_identifier(text, path, rules, longest)
 }
 

@@ -527,6 +527,7 @@ impl Parser<'_> {
             self.sort(first)?;
         }
         if self.entries.len() == start {
+            // They are in order where they are.
             self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
         }
         self.pending.truncate(first);
@@ -735,5 +736,43 @@ impl<'d> Source<'d> for DocumentSource<'d, '_> {
     fn leave(&mut self) -> Result<(), Irregular> {
         self.open.pop();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn few_members_and_many_are_in_canonical_order(
+            keys in prop::collection::btree_set(
+                "[a-c\u{E9}\u{E000}\u{FFFF}\u{10000}]{0,3}|samestart[a-c\u{E000}\u{10000}]{0,2}",
+                0..40,
+            ).prop_map(Vec::from_iter).prop_shuffle(),
+        ) {
+            let members: Vec<String> = keys.iter().map(|key| format!("\"{key}\":0")).collect();
+            let text = format!("{{{}}}", members.join(","));
+            let mut keys = keys;
+            keys.sort_by_key(|key| key.encode_utf16().collect::<Vec<u16>>());
+            let document = Document::parse(text.as_bytes(), Limits::ANY).unwrap();
+            let Node::Object(children) = *document.root() else { panic!("an object") };
+            let found: Vec<&str> = document.children(children).iter().map(|entry| document.key(entry)).collect();
+            prop_assert_eq!(found, keys);
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_twice_is_refused_among_few_and_among_many() {
+        for count in [2, 3, 16, 17, 40] {
+            let members: Vec<String> =
+                (0..count).rev().map(|at| format!("\"k{}\":{at}", at / 2 + at % 2 * 50)).collect();
+            let twice = format!("{{{},\"k0\":0}}", members.join(","));
+            let (document, faults) = Document::parse_all(twice.as_bytes(), Limits::ANY);
+            let places: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+            assert_eq!((places, document.is_some()), (vec!["/k0"], true), "{twice}");
+        }
     }
 }

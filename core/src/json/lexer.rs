@@ -6,6 +6,8 @@ use std::ops::Range;
 use super::error::{Fault, JsonCode};
 use super::number::{Form, Literal};
 use crate::rules::excerpt;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::text::is_trimmed;
 use crate::text::utf16_length;
 
 pub(super) struct Lexer<'a> {
@@ -190,9 +192,7 @@ impl<'a> Lexer<'a> {
         let (_, rest) = self.text.split_at_checked(self.at + 1)?;
         let length = printable_length(rest.as_bytes())?;
         let (name, after) = rest.split_at_checked(length)?;
-        let is_bounded =
-            !matches!((name.as_bytes().first(), name.as_bytes().last()), (None | Some(b' '), _) | (_, Some(b' ')));
-        if !is_bounded || length > longest || after.as_bytes().first() != Some(&b'"') {
+        if !is_trimmed(name.as_bytes()) || length > longest || !after.starts_with('"') {
             return None;
         }
         self.at += length + 2;
@@ -386,7 +386,8 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
 #[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
 fn printable_length(bytes: &[u8]) -> Option<usize> {
-    // Has the high bit of a byte set that is above U+007E. What is below U+0020 ends the plain part.
+    // Has the high bit of a byte set that is above U+007E; of bytes beside such a one it may be set. What is below
+    // U+0020 ends the plain part anyway.
     let mut seen = 0;
     let mut rest = bytes;
     while let Some((eight, after)) = rest.split_first_chunk() {
@@ -426,4 +427,29 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let line_start = before.bytes().rposition(|byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
     (line, 1 + utf16_length(before.get(line_start..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_plain_name_is_one_that_no_rule_has_to_look_at(
+            text in "[ -~]{0,20}|[a-c\\\\\"\u{1F}\u{7F}\u{80}\u{E9} ]{0,20}",
+            after in "[}, a-c\u{E9}\"]{0,9}",
+            longest in 0..20_usize,
+        ) {
+            let quoted = format!("\"{text}\"{after}");
+            let mut lexer = Lexer::new(&quoted);
+            let name = lexer.plain_name(longest);
+            let found = quoted.get(1..).and_then(|rest| rest.split('"').next()).unwrap();
+            let is_plain = found.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\');
+            let is_name = is_plain && !found.is_empty() && found.trim_matches(' ') == found && found.len() <= longest;
+            prop_assert_eq!(name, is_name.then_some(found));
+            prop_assert_eq!(lexer.offset(), if is_name { found.len() + 2 } else { 0 });
+        }
+    }
 }

@@ -136,13 +136,8 @@ pub struct ValidSnapshot<'a> {
 
 impl<'a> ValidSnapshot<'a> {
     fn of(profile: Profile<'a>) -> Self {
-        Self::hashed(profile, Profile::write, |profile| profile)
-    }
-
-    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    fn hashed<P>(read: P, write: impl FnOnce(&P, &mut Hashing), profile: impl FnOnce(P) -> Profile<'a>) -> Self {
-        let (digest, _) = Digest::of_written(|out| write(&read, out));
-        Self { profile: profile(read), digest }
+        let digest = profile.digest();
+        Self { profile, digest }
     }
 
     /// What it says.
@@ -317,18 +312,20 @@ fn read_valid<'a>(kind: Kind, text: &'a [u8], rules: &mut Rules) -> Result<Optio
     match kind {
         Kind::Embedding => {
             let embedding = EmbeddingFields::read(source, rules)?.and_then(EmbeddingFields::complete);
-            hashed(embedding, source, rules, Embedding::write, Profile::Embedding)
+            finish(embedding, source, rules, Embedding::write, Profile::Embedding)
         }
         Kind::Retrieval => {
             let retrieval = RetrievalFields::read(source, rules)?.and_then(RetrievalFields::complete);
-            hashed(retrieval, source, rules, Retrieval::write, Profile::Retrieval)
+            finish(retrieval, source, rules, Retrieval::write, Profile::Retrieval)
         }
     }
 }
 
+/// What was read of a text, if that was all of it and no issue refuses it. It is hashed where it lies, before it is
+/// moved to where profiles of both kinds lie: a copy of a copy would have to wait for the first.
 #[cfg(not(target_arch = "wasm32"))]
 #[inline(always)]
-fn hashed<'a, P>(
+fn finish<'a, P>(
     read: Option<P>,
     source: &mut Reader<'a>,
     rules: &Rules,

@@ -121,11 +121,12 @@ impl<'a> SelectionFields<'a> {
         Self { plugin_id: Slot::Missing, provider: Slot::Missing, model: Slot::Missing }
     }
 
+    /// Reads the value of a member.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    pub(super) fn read<S: Source<'a>>(
+    pub(super) fn read(
         &mut self,
         member: SelectionMember,
-        source: &mut S,
+        source: &mut impl Source<'a>,
         path: &Path<'_>,
         rules: &mut Rules,
     ) -> Result<(), Irregular> {
