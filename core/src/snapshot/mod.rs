@@ -23,7 +23,9 @@ use crate::rules::{Form, Read, Rules};
 use embedding::EmbeddingFields;
 use retrieval::RetrievalFields;
 
-use crate::digest::{Digest, Hashing};
+use crate::digest::Digest;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::digest::Hashing;
 use crate::json::{Document, DocumentSource, Irregular, Limits, Out, Reader, SharedReader, Source, shared};
 use crate::numbers::{Dimension, RevisionNumber};
 use crate::report::{DocumentKind, Issue, Report};
