@@ -127,7 +127,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_certain_without_a_collation_agrees_with_it(one in "[0-9A-Za-z]{0,4}", two in "[0-9A-Za-z]{0,4}") {
-            prop_assert_eq!(kept_for_certain(&one, &two), kept_by_root_collation()(&one, &two));
+            // Keys are asked about as RFC 8785 orders them.
+            let (first, next) = if one <= two { (one, two) } else { (two, one) };
+            prop_assert_eq!(kept_for_certain(&first, &next), kept_by_root_collation()(&first, &next));
         }
     }
 

@@ -1,8 +1,6 @@
 //! SHA-256 digests.
 
 use std::fmt;
-#[cfg(not(target_arch = "wasm32"))]
-use std::ops::Range;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
@@ -92,31 +90,37 @@ impl Digest {
 }
 
 /// Text on its way into a digest: it is never held as a whole.
+///
+/// How much is in the buffer lies apart from it: with a zero that is written with all those of the buffer at once, the
+/// first to read it would wait for all of them.
 #[cfg(not(target_arch = "wasm32"))]
+#[repr(C)]
 pub(crate) struct Hashing {
-    /// Many small parts are hashed at once.
-    buffer: [u8; Self::BUFFER],
     filled: usize,
     /// What has been hashed; nothing as long as all of the text is in the buffer.
     sha: Option<Sha256>,
     hashed: usize,
+    /// Many small parts are hashed at once.
+    buffer: [u8; Self::BUFFER],
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Hashing {
     const BUFFER: usize = 256;
+    /// So many bytes of a short part are copied, however few it has: a copy of fixed length costs less than one of just
+    /// as much. What is too much is written over.
+    const COPIED: usize = 32;
 
     fn new() -> Self {
-        Self { buffer: [0; Self::BUFFER], filled: 0, sha: None, hashed: 0 }
+        Self { filled: 0, sha: None, hashed: 0, buffer: [0; Self::BUFFER] }
     }
 
     #[inline]
     fn push(&mut self, bytes: &[u8]) {
-        let end = self.filled + bytes.len();
-        match self.buffer.get_mut(self.filled..end) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.filled = end;
+        match self.buffer.get_mut(self.filled..).and_then(|room| room.get_mut(..bytes.len())) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.filled += bytes.len();
             }
             None => self.push_beyond(bytes),
         }
@@ -134,7 +138,7 @@ impl Hashing {
             if later.is_empty() {
                 return;
             }
-            self.sha.get_or_insert_default().update(self.buffer);
+            self.sha.get_or_insert_default().update(self.buffer.as_slice());
             self.hashed += self.filled;
             self.filled = 0;
             bytes = later;
@@ -168,20 +172,42 @@ impl Out for Hashing {
     }
 
     #[inline]
-    fn push_part(&mut self, text: &str, part: Range<usize>) {
-        const COPIED: usize = 16;
-        let bytes = text.as_bytes();
-        // Most parts are short. A copy of fixed length costs less than one of just as much; what is too much is
-        // written over.
-        if part.len() <= COPIED
-            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut::<COPIED>)
-            && let Some(copied) = bytes.get(part.start..).and_then(<[u8]>::first_chunk)
+    fn push_part(&mut self, text: &str, start: usize, length: usize) {
+        if length <= Self::COPIED
+            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut)
+            && let Some(copied) = text.as_bytes().get(start..).and_then(<[u8]>::first_chunk::<{ Self::COPIED }>)
         {
             *room = *copied;
-            self.filled += part.len();
+            self.filled += length;
             return;
         }
-        self.push(bytes.get(part).unwrap_or_default());
+        self.push(text.as_bytes().get(start..start + length).unwrap_or_default());
+    }
+
+    #[inline]
+    fn push_key(&mut self, is_first: bool, text: &str, start: usize, length: usize) {
+        let comma = usize::from(!is_first);
+        if length <= Self::COPIED
+            && let Some(room) = self.buffer.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut)
+            && let Some(copied) = text.as_bytes().get(start..).and_then(<[u8]>::first_chunk::<{ Self::COPIED }>)
+        {
+            let room: &mut [u8; Self::COPIED + 2] = room;
+            // Where there is no comma to be, the key is written over this one.
+            room[0] = b',';
+            if let Some(key) = room.get_mut(comma..).and_then(<[u8]>::first_chunk_mut) {
+                *key = *copied;
+            }
+            if let Some(colon) = room.get_mut(comma + length) {
+                *colon = b':';
+            }
+            self.filled += comma + length + 1;
+            return;
+        }
+        if !is_first {
+            self.push(b",");
+        }
+        self.push(text.as_bytes().get(start..start + length).unwrap_or_default());
+        self.push(b":");
     }
 }
 
@@ -241,7 +267,7 @@ mod tests {
         #[test]
         fn text_has_one_digest_in_whatever_parts_it_is_written(
             text in "[a-z\u{e9}]{0,80}",
-            parts in prop::collection::vec((0..80_usize, 0..80_usize, 0..3_u8), 0..60),
+            parts in prop::collection::vec((0..80_usize, 0..80_usize, 0..5_u8), 0..60),
         ) {
             let mut whole = String::new();
             let mut parts_of = Vec::new();
@@ -251,6 +277,11 @@ mod tests {
                 parts_of.push((start..end, way));
                 match way {
                     0 => whole.push('x'),
+                    3 | 4 => {
+                        whole.push_str(if way == 3 { "" } else { "," });
+                        whole.push_str(text.get(start..end).unwrap());
+                        whole.push(':');
+                    }
                     _ => whole.push_str(text.get(start..end).unwrap()),
                 }
             }
@@ -259,7 +290,8 @@ mod tests {
                     match way {
                         0 => out.push_ascii(b"x"),
                         1 => out.push_str(text.get(part).unwrap()),
-                        _ => out.push_part(&text, part),
+                        3 | 4 => out.push_key(way == 3, &text, part.start, part.len()),
+                        _ => out.push_part(&text, part.start, part.len()),
                     }
                 }
             });

@@ -79,7 +79,7 @@ impl ImportLine {
         let version = version.required(rules, &path.member("manifestVersion"));
         let metadata = metadata.required(rules, &path.member("metadata"));
         let Some(name) = name.optional() else { return Ok(None) };
-        let version = version.and_then(|version| ManifestVersion::try_from(version).ok());
+        let version = version.and_then(ManifestVersion::of);
         let (Some(tenant), Some(id), Some(version), Some(())) = (tenant, id, version, metadata) else {
             return Ok(None);
         };

@@ -21,6 +21,11 @@ macro_rules! number {
             /// The largest value.
             pub const LAST: Self = Self($largest);
 
+            /// The number of that value, if it is one.
+            pub(crate) fn of(value: u32) -> Option<Self> {
+                (1..=$largest).contains(&value).then_some(Self(value))
+            }
+
             /// The value as an integer.
             pub const fn get(self) -> u32 {
                 self.0
@@ -41,7 +46,7 @@ macro_rules! number {
             type Error = ArgumentError;
 
             fn try_from(value: i64) -> Result<Self, ArgumentError> {
-                u32::try_from(value).ok().filter(|value| (1..=$largest).contains(value)).map(Self).ok_or_else(|| {
+                u32::try_from(value).ok().and_then(Self::of).ok_or_else(|| {
                     ArgumentError::new(
                         $field,
                         format!("expected a whole number from 1 to {}, found {value}", $largest),

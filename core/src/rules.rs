@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use crate::json::{Document, Irregular, Limits, Path, Source, Token, number_text};
 use crate::report::{DocumentKind, Issue, IssueCode};
-use crate::text::{is_control, is_invisible, is_printable_ascii, is_white_space, trim, utf16_length, write_shown};
+use crate::text::{
+    is_control, is_invisible, is_printable_ascii, is_trimmed, is_white_space, trim, utf16_length, write_shown,
+};
 
 /// A field as it was read: `None` where an issue was reported instead.
 pub(crate) type Read<T> = Result<Option<T>, Irregular>;
@@ -188,6 +190,12 @@ impl<'a> Slot<Cow<'a, str>> {
         if matches!(self, Self::Read(_)) {
             return source.skip();
         }
+        // Almost every name is one that the scan for its end has checked.
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(name) = source.plain_name(LONGEST_IDENTIFIER) {
+            *self = Self::Read(Some(Cow::Borrowed(name)));
+            return Ok(());
+        }
         match source.token()? {
             Token::String(Cow::Borrowed(text)) => {
                 let text = if rules.form.trims { trim(text) } else { text };
@@ -237,15 +245,15 @@ pub(crate) fn boolean<'a>(source: &mut impl Source<'a>, path: &Path<'_>, rules: 
 }
 
 /// A number with an integral value, however it is spelled, from 1 to `largest`.
-#[inline]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(crate) fn integer<'a>(
     source: &mut impl Source<'a>,
     path: &Path<'_>,
     rules: &mut Rules,
     largest: u32,
-) -> Read<i64> {
+) -> Read<u32> {
     let number = match source.short_integer() {
-        Some(integer) if (1..=largest).contains(&integer) => return Ok(Some(integer.into())),
+        Some(integer) if (1..=largest).contains(&integer) => return Ok(Some(integer)),
         Some(integer) => f64::from(integer),
         None => match source.token()? {
             Token::Number(number) => number,
@@ -254,7 +262,7 @@ pub(crate) fn integer<'a>(
     };
     // INVARIANT: within 32 bits, so that the conversions are exact for an integral number.
     if (1.0..=f64::from(largest)).contains(&number) && f64::from(number as u32) == number {
-        return Ok(Some((number as u32).into()));
+        return Ok(Some(number as u32));
     }
     rules.not_an_integer(path, number, largest);
     Ok(None)
@@ -310,8 +318,7 @@ fn unknown_choice<'w>(words: impl Iterator<Item = &'w str>, text: &str) -> Strin
 #[inline]
 pub(crate) fn check_identifier(text: &str, path: &Path<'_>, rules: &mut Rules, longest: usize) -> bool {
     let bytes = text.as_bytes();
-    let is_trimmed = !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')));
-    (is_trimmed && bytes.len() <= longest && is_printable_ascii(bytes))
+    (is_trimmed(bytes) && bytes.len() <= longest && is_printable_ascii(bytes))
         || check_unusual_identifier(text, path, rules, longest)
 }
 

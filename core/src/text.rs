@@ -38,6 +38,11 @@ pub(crate) const fn is_invisible(character: char) -> bool {
     )
 }
 
+/// Whether there are bytes, and none at either end is a space.
+pub(crate) const fn is_trimmed(bytes: &[u8]) -> bool {
+    !matches!((bytes.first(), bytes.last()), (None | Some(b' '), _) | (_, Some(b' ')))
+}
+
 /// Whether all bytes are from U+0020 to U+007E, eight at once.
 #[inline]
 pub(crate) fn is_printable_ascii(bytes: &[u8]) -> bool {

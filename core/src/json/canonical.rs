@@ -1,7 +1,6 @@
 //! Writing canonical text (RFC 8785 section 3.2).
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use super::lexer::plain_length;
 
@@ -10,10 +9,21 @@ pub(crate) trait Out {
     fn push_str(&mut self, text: &str);
     /// Appends characters of ASCII.
     fn push_ascii(&mut self, bytes: &[u8]);
-    /// Appends a part of a text.
+    /// Appends `length` bytes of a text, from `start` on.
     #[inline]
-    fn push_part(&mut self, text: &str, part: Range<usize>) {
-        self.push_str(text.get(part).unwrap_or_default());
+    fn push_part(&mut self, text: &str, start: usize, length: usize) {
+        self.push_str(text.get(start..start + length).unwrap_or_default());
+    }
+    /// Appends a key, which is a part of a text with its quotes: after a comma unless it is the first of its object, and
+    /// with a colon after it.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline]
+    fn push_key(&mut self, is_first: bool, text: &str, start: usize, length: usize) {
+        if !is_first {
+            self.push_str(",");
+        }
+        self.push_part(text, start, length);
+        self.push_str(":");
     }
 }
 
@@ -50,10 +60,11 @@ pub fn utf16_order(left: &str, right: &str) -> Ordering {
 /// Orders lead bytes of UTF-8 as their characters' first UTF-16 units are ordered: F0 to F4 (surrogates) come
 /// before EE and EF (U+E000 to U+FFFF). Bytes that differ first are both lead bytes or both continuations.
 #[inline]
-const fn utf16_rank(byte: u8) -> u16 {
+pub(super) const fn utf16_rank(byte: u8) -> u8 {
     match byte {
-        0xEE | 0xEF => byte as u16 + 0x100,
-        _ => byte as u16,
+        // No byte of UTF-8 is above F4.
+        0xEE | 0xEF => byte + 0x10,
+        _ => byte,
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::Limits;
-use super::canonical::{Out, put_number, put_string, utf16_order};
+use super::canonical::{Out, put_number, put_string, utf16_order, utf16_rank};
 use super::error::{Fault, JsonCode, JsonError};
 use super::lexer::{Lexer, Start};
 use super::number::Literal;
@@ -81,9 +81,18 @@ impl Span {
     }
 
     #[inline]
+    const fn start(self) -> usize {
+        ((self.0 & !Self::DECODED) >> 32) as usize
+    }
+
+    #[inline]
+    const fn length(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    #[inline]
     const fn range(self) -> Range<usize> {
-        let start = ((self.0 & !Self::DECODED) >> 32) as usize;
-        start..start + self.0 as u32 as usize
+        self.start()..self.start() + self.length()
     }
 }
 
@@ -103,9 +112,6 @@ impl Children {
 
 /// Places are kept in 31 bits. A text has fewer values than bytes, and what is decoded is shorter than it is written.
 const LONGEST_TEXT: usize = (1 << 31) - 1;
-
-/// An order of keys other than RFC 8785's.
-type KeyComparison<'o> = &'o dyn Fn(&str, &str) -> Ordering;
 
 /// A container whose end has not been read yet.
 #[derive(Debug, Clone, Copy)]
@@ -207,10 +213,13 @@ impl<'a> Document<'a> {
         members.get(found).map(|entry| &entry.node)
     }
 
+    fn nodes(&self) -> impl Iterator<Item = &Node> {
+        std::iter::once(&self.root).chain(self.entries.iter().map(|entry| &entry.node))
+    }
+
     /// Every two keys that follow each other in an object, in canonical order.
     pub(crate) fn neighbouring_keys(&self) -> impl Iterator<Item = (&str, &str)> {
-        let nodes = std::iter::once(&self.root).chain(self.entries.iter().map(|entry| &entry.node));
-        let objects = nodes.filter_map(|node| match node {
+        let objects = self.nodes().filter_map(|node| match node {
             Node::Object(children) => Some(self.children(*children)),
             _ => None,
         });
@@ -227,44 +236,48 @@ impl<'a> Document<'a> {
     /// The RFC 8785 canonical text.
     pub fn canonical(&self) -> String {
         let mut out = String::with_capacity(self.text.len());
-        self.write(&self.root, None, &mut out);
+        self.write(&self.root, &mut out);
         out
     }
 
     /// The canonical text of a part.
     pub(crate) fn canonical_of(&self, node: &Node) -> String {
         let mut out = String::new();
-        self.write(node, None, &mut out);
+        self.write(node, &mut out);
         out
     }
 
     /// The digest of the canonical text, and the length of that text in bytes.
     pub(crate) fn digest(&self) -> (Digest, usize) {
-        Digest::of_written(|out| self.write(&self.root, None, out))
+        Digest::of_written(|out| self.write(&self.root, out))
     }
 
     /// The text with the members of every object in another order than RFC 8785's; members that compare equal
     /// stay in canonical order.
     #[cfg(feature = "legacy-key-order")]
-    pub(crate) fn text_ordered_by(&self, order: KeyComparison<'_>) -> String {
-        let mut out = String::with_capacity(self.text.len());
-        self.write(&self.root, Some(order), &mut out);
-        out
+    pub(crate) fn text_ordered_by(&self, order: &dyn Fn(&str, &str) -> Ordering) -> String {
+        let mut entries = self.entries.clone();
+        for node in self.nodes() {
+            if let Node::Object(children) = node {
+                let members = entries.get_mut(children.range()).unwrap_or_default();
+                members.sort_by(|left, right| order(self.key(left), self.key(right)));
+            }
+        }
+        Document { text: self.text, decoded: self.decoded.clone(), entries, root: self.root }.canonical()
     }
 
-    fn write(&self, node: &Node, order: Option<KeyComparison<'_>>, out: &mut impl Out) {
+    fn write(&self, node: &Node, out: &mut impl Out) {
         let mut outer: Vec<Writing<'_>> = Vec::new();
-        let Some(mut innermost) = self.begin(node, order, out) else { return };
+        let Some(mut innermost) = self.begin(node, out) else { return };
         loop {
-            if let Some(entry) = innermost.next() {
-                if innermost.written > 1 {
+            if let Some(entry) = innermost.rest.next() {
+                let is_first = std::mem::replace(&mut innermost.is_first, false);
+                if innermost.is_object {
+                    self.write_key(entry.key, is_first, out);
+                } else if !is_first {
                     out.push_str(",");
                 }
-                if innermost.is_object {
-                    self.write_string(entry.key, out);
-                    out.push_str(":");
-                }
-                if let Some(begun) = self.begin(&entry.node, order, out) {
+                if let Some(begun) = self.begin(&entry.node, out) {
                     outer.push(std::mem::replace(&mut innermost, begun));
                 }
                 continue;
@@ -279,12 +292,7 @@ impl<'a> Document<'a> {
 
     /// Writes a scalar, or the beginning of a container.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    fn begin<'d>(
-        &'d self,
-        node: &Node,
-        order: Option<KeyComparison<'_>>,
-        out: &mut impl Out,
-    ) -> Option<Writing<'d>> {
+    fn begin<'d>(&'d self, node: &Node, out: &mut impl Out) -> Option<Writing<'d>> {
         let (children, is_object) = match *node {
             Node::Array(children) => (children, false),
             Node::Object(children) => (children, true),
@@ -293,7 +301,7 @@ impl<'a> Document<'a> {
                 return None;
             }
             Node::Literal(span) => {
-                out.push_part(self.text, span.range());
+                out.push_part(self.text, span.start(), span.length());
                 return None;
             }
             Node::Number(number) => {
@@ -310,24 +318,30 @@ impl<'a> Document<'a> {
             }
         };
         out.push_str(if is_object { "{" } else { "[" });
-        let children = self.children(children);
-        let reordered = order.filter(|_| is_object).map(|order| {
-            let key = |at: &usize| children.get(*at).map_or("", |entry| self.key(entry));
-            let mut positions: Vec<usize> = (0..children.len()).collect();
-            positions.sort_by(|left, right| order(key(left), key(right)));
-            positions
-        });
-        Some(Writing { children, reordered, is_object, written: 0 })
+        Some(Writing { rest: self.children(children).iter(), is_object, is_first: true })
+    }
+
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    fn write_key(&self, key: Span, is_first: bool, out: &mut impl Out) {
+        #[cfg(not(target_arch = "wasm32"))]
+        if !key.is_decoded() {
+            return out.push_key(is_first, self.text, key.start() - 1, key.length() + 2);
+        }
+        if !is_first {
+            out.push_str(",");
+        }
+        self.write_string(key, out);
+        out.push_str(":");
     }
 
     /// A string that the text holds as it is, is canonical with the quotes around it.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    fn write_string(&self, span: Span, out: &mut impl Out) {
-        if span.is_decoded() {
-            return put_string(out, self.string(span));
+    fn write_string(&self, string: Span, out: &mut impl Out) {
+        if string.is_decoded() {
+            put_string(out, self.string(string));
+        } else {
+            out.push_part(self.text, string.start() - 1, string.length() + 2);
         }
-        let Range { start, end } = span.range();
-        out.push_part(self.text, start.saturating_sub(1)..end + 1);
     }
 }
 
@@ -339,23 +353,9 @@ fn string<'t>(text: &'t str, decoded: &'t str, span: Span) -> &'t str {
 
 /// A container of which some children have been written.
 struct Writing<'d> {
-    children: &'d [Entry],
-    /// Positions in another order, where one was asked for.
-    reordered: Option<Vec<usize>>,
+    rest: std::slice::Iter<'d, Entry>,
     is_object: bool,
-    written: usize,
-}
-
-impl<'d> Writing<'d> {
-    #[inline]
-    fn next(&mut self) -> Option<&'d Entry> {
-        let position = match &self.reordered {
-            None => self.written,
-            Some(positions) => *positions.get(self.written)?,
-        };
-        self.written += 1;
-        self.children.get(position)
-    }
+    is_first: bool,
 }
 
 /// Size, encoding and byte order mark: what is checked before the first token.
@@ -403,24 +403,22 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn value(&mut self) -> Result<Node, Fault> {
         loop {
-            if !self.scalar_or_open()? && !self.closes_at_once() {
-                self.key()?;
-                continue;
-            }
-            // A value is complete: close what ends here, and go on with the next member or element.
-            loop {
-                let Some(innermost) = self.open.last() else {
-                    self.lexer.finish()?;
-                    return Ok(self.pending.pop().map_or(Node::Null, |entry| entry.node));
-                };
-                let (is_object, closing) = if innermost.is_object { (true, b'}') } else { (false, b']') };
-                if self.lexer.eat(b',') {
-                    break;
+            if self.scalar_or_open()? || self.closes_at_once() {
+                // A value is complete: close what ends here, and go on with the next member or element.
+                loop {
+                    let Some(innermost) = self.open.last() else {
+                        self.lexer.finish()?;
+                        return Ok(self.pending.pop().map_or(Node::Null, |entry| entry.node));
+                    };
+                    let (is_object, closing) = if innermost.is_object { (true, b'}') } else { (false, b']') };
+                    if self.lexer.eat(b',') {
+                        break;
+                    }
+                    if !self.lexer.eat(closing) {
+                        return Err(self.lexer.expected(if is_object { "`,` or `}`" } else { "`,` or `]`" }));
+                    }
+                    self.close()?;
                 }
-                if !self.lexer.eat(closing) {
-                    return Err(self.lexer.expected(if is_object { "`,` or `}`" } else { "`,` or `]`" }));
-                }
-                self.close()?;
             }
             self.key()?;
         }
@@ -451,10 +449,10 @@ impl Parser<'_> {
         self.pending.push(Entry { rank: self.key.rank, key: self.key.span, node });
     }
 
-    #[inline]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn string(&mut self) -> Result<Span, Fault> {
-        if let Some(plain) = self.lexer.plain_string() {
-            return Ok(Span::of_text(self.lexer.offset() - 1 - plain.len(), plain.len()));
+        if let Some(plain) = self.lexer.plain_span() {
+            return Ok(Span::of_text(plain.start, plain.len()));
         }
         let start = self.decoded.len();
         self.lexer.escaped_string(&mut self.decoded)?;
@@ -524,24 +522,65 @@ impl Parser<'_> {
         let Some(Open { is_object, first, key }) = self.open.last().copied() else {
             return Ok(());
         };
-        let children = self.pending.get_mut(first..).unwrap_or_default();
-        if is_object {
-            let (text, decoded) = (self.text, self.decoded.as_str());
-            let order = |one: &Entry, other: &Entry| key_order(text, decoded, one, other);
-            if !children.is_sorted_by(|one, other| order(one, other).is_lt()) {
-                sort(children, order);
-                if !children.is_sorted_by(|one, other| order(one, other).is_lt()) {
-                    self.refuse_repeated_keys(first)?;
-                }
-            }
-        }
         let start = self.entries.len();
-        self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
+        if is_object && !is_ranked(self.pending.get(first..).unwrap_or_default()) && !self.place_few(first) {
+            self.sort(first)?;
+        }
+        if self.entries.len() == start {
+            // They are in order where they are.
+            self.entries.extend_from_slice(self.pending.get(first..).unwrap_or_default());
+        }
         self.pending.truncate(first);
         self.open.pop();
         let children = Children::new(start..self.entries.len());
         self.key = key;
         self.push(if is_object { Node::Object(children) } else { Node::Array(children) });
+        Ok(())
+    }
+
+    /// Moves the pending members from `first` on to their places, if they are few and no two have the same rank; else
+    /// nothing is moved.
+    ///
+    /// How many ranks are lower is counted for each: unlike in a sort no branch depends on the keys, which no processor
+    /// foresees. Of two members with the same rank one is lost, and the places are not in strict order then.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn place_few(&mut self, first: usize) -> bool {
+        const FEW: usize = 16;
+        let members = self.pending.get(first..).unwrap_or_default();
+        if members.len() > FEW {
+            return false;
+        }
+        let start = self.entries.len();
+        self.entries.extend_from_slice(members);
+        let places = self.entries.get_mut(start..).unwrap_or_default();
+        for member in members {
+            let lower = members.iter().filter(|other| other.rank < member.rank).count();
+            if let Some(place) = places.get_mut(lower) {
+                *place = *member;
+            }
+        }
+        let is_placed = is_ranked(places);
+        if !is_placed {
+            self.entries.truncate(start);
+        }
+        is_placed
+    }
+
+    /// In the browser a sort is all there is: what counts there is size.
+    #[cfg(target_arch = "wasm32")]
+    fn place_few(&mut self, _first: usize) -> bool {
+        false
+    }
+
+    /// Sorts the pending members from `first` on by all of their keys.
+    fn sort(&mut self, first: usize) -> Result<(), Fault> {
+        let (text, decoded) = (self.text, self.decoded.as_str());
+        let order = |one: &Entry, other: &Entry| key_order(text, decoded, one, other);
+        let members = self.pending.get_mut(first..).unwrap_or_default();
+        sort(members, order);
+        if !members.is_sorted_by(|one, other| order(one, other).is_lt()) {
+            self.refuse_repeated_keys(first)?;
+        }
         Ok(())
     }
 
@@ -604,31 +643,39 @@ impl Parser<'_> {
     }
 }
 
-/// The first eight bytes of a key as one number. No key has U+0000, so shorter ones come before longer ones.
+/// The first eight bytes of a key as one number, by which keys are in canonical order unless it is the same. No key has
+/// U+0000, so shorter ones come before longer ones.
 #[inline]
 fn rank(text: &str, decoded: &str, key: Span) -> u64 {
-    let (from, range) = (if key.is_decoded() { decoded } else { text }, key.range());
+    const BEYOND_ASCII: u64 = (u64::MAX / 255) << 7;
+    let from = if key.is_decoded() { decoded } else { text };
     // What follows the key is read with it and cut off, where there is as much.
-    if let Some(eight) = from.as_bytes().get(range.start..).and_then(<[u8]>::first_chunk) {
-        let beyond = u64::MAX.checked_shr(8 * range.len() as u32).unwrap_or(0);
-        return u64::from_be_bytes(*eight) & !beyond;
-    }
-    let mut eight = [0; 8];
-    for (place, byte) in eight.iter_mut().zip(from.as_bytes().get(range).unwrap_or_default()) {
-        *place = *byte;
-    }
-    u64::from_be_bytes(eight)
+    let rank = if let Some(eight) = from.as_bytes().get(key.start()..).and_then(<[u8]>::first_chunk) {
+        let beyond = u64::MAX.checked_shr(8 * key.length() as u32).unwrap_or(0);
+        u64::from_be_bytes(*eight) & !beyond
+    } else {
+        let mut eight = [0; 8];
+        for (place, byte) in eight.iter_mut().zip(from.as_bytes().get(key.range()).unwrap_or_default()) {
+            *place = *byte;
+        }
+        u64::from_be_bytes(eight)
+    };
+    // The order of ASCII is the order of its bytes.
+    if rank & BEYOND_ASCII == 0 { rank } else { u64::from_be_bytes(rank.to_be_bytes().map(utf16_rank)) }
 }
 
 /// [`utf16_order`] of two keys.
 #[inline]
 fn key_order(text: &str, decoded: &str, one: &Entry, other: &Entry) -> Ordering {
-    const BEYOND_ASCII: u64 = (u64::MAX / 255) << 7;
-    // The order of ASCII is the order of its bytes.
-    if one.rank != other.rank && (one.rank | other.rank) & BEYOND_ASCII == 0 {
+    if one.rank != other.rank {
         return one.rank.cmp(&other.rank);
     }
     utf16_order(string(text, decoded, one.key), string(text, decoded, other.key))
+}
+
+/// Whether members are in canonical order by their ranks alone, each of which is another then.
+fn is_ranked(members: &[Entry]) -> bool {
+    members.is_sorted_by(|one, other| one.rank < other.rank)
 }
 
 /// A document read as the rules read a text.
@@ -689,5 +736,43 @@ impl<'d> Source<'d> for DocumentSource<'d, '_> {
     fn leave(&mut self) -> Result<(), Irregular> {
         self.open.pop();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn few_members_and_many_are_in_canonical_order(
+            keys in prop::collection::btree_set(
+                "[a-c\u{E9}\u{E000}\u{FFFF}\u{10000}]{0,3}|samestart[a-c\u{E000}\u{10000}]{0,2}",
+                0..40,
+            ).prop_map(Vec::from_iter).prop_shuffle(),
+        ) {
+            let members: Vec<String> = keys.iter().map(|key| format!("\"{key}\":0")).collect();
+            let text = format!("{{{}}}", members.join(","));
+            let mut keys = keys;
+            keys.sort_by_key(|key| key.encode_utf16().collect::<Vec<u16>>());
+            let document = Document::parse(text.as_bytes(), Limits::ANY).unwrap();
+            let Node::Object(children) = *document.root() else { panic!("an object") };
+            let found: Vec<&str> = document.children(children).iter().map(|entry| document.key(entry)).collect();
+            prop_assert_eq!(found, keys);
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_twice_is_refused_among_few_and_among_many() {
+        for count in [2, 3, 16, 17, 40] {
+            let members: Vec<String> =
+                (0..count).rev().map(|at| format!("\"k{}\":{at}", at / 2 + at % 2 * 50)).collect();
+            let twice = format!("{{{},\"k0\":0}}", members.join(","));
+            let (document, faults) = Document::parse_all(twice.as_bytes(), Limits::ANY);
+            let places: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+            assert_eq!((places, document.is_some()), (vec!["/k0"], true), "{twice}");
+        }
     }
 }

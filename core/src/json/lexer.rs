@@ -1,10 +1,13 @@
 //! The tokens of a JSON text (RFC 8259), each checked on its own.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::error::{Fault, JsonCode};
 use super::number::{Form, Literal};
 use crate::rules::excerpt;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::text::is_trimmed;
 use crate::text::utf16_length;
 
 pub(super) struct Lexer<'a> {
@@ -165,13 +168,64 @@ impl<'a> Lexer<'a> {
     /// A string that the text holds as it is; its opening quote comes next. Of any other nothing is consumed.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn plain_string(&mut self) -> Option<&'a str> {
+        self.plain_span().and_then(|span| self.text.get(span))
+    }
+
+    /// Where such a string is, without its quotes.
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    pub(super) fn plain_span(&mut self) -> Option<Range<usize>> {
         let start = self.at + 1;
-        let end = start + plain_length(self.text.as_bytes().get(start..)?);
-        if self.byte(end) != Some(b'"') {
+        let rest = self.text.as_bytes().get(start..)?;
+        let length = plain_length(rest);
+        if rest.get(length) != Some(&b'"') {
             return None;
         }
-        self.at = end + 1;
-        self.text.get(start..end)
+        self.at += length + 2;
+        Some(start..start + length)
+    }
+
+    /// A string of up to `longest` characters of printable ASCII, none at its ends a space, that the text holds as it
+    /// is; its opening quote comes next. Of any other nothing is consumed.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    pub(super) fn plain_name(&mut self, longest: usize) -> Option<&'a str> {
+        let (_, rest) = self.text.split_at_checked(self.at + 1)?;
+        let length = printable_length(rest.as_bytes())?;
+        let (name, after) = rest.split_at_checked(length)?;
+        if !is_trimmed(name.as_bytes()) || length > longest || !after.starts_with('"') {
+            return None;
+        }
+        self.at += length + 2;
+        Some(name)
+    }
+
+    /// Which of `names` comes next, as a string that the text holds as it is; it is consumed then.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    pub(super) fn name_of<M: Copy>(&mut self, names: &[(&'static str, M)]) -> Option<(&'static str, M)> {
+        let rest = self.text.as_bytes().get(self.at..)?.strip_prefix(b"\"")?;
+        // The closing quote first: it tells most names apart.
+        let is_next = |name: &str| rest.get(name.len()) == Some(&b'"') && rest.starts_with(name.as_bytes());
+        let (name, meaning) = names.iter().copied().find(|(name, _)| is_next(name))?;
+        self.at += name.len() + 2;
+        Some((name, meaning))
+    }
+
+    /// What `read` makes of a string of as many bytes as it takes; the opening quote comes next. Of any other nothing is
+    /// consumed. INVARIANT: `read` refuses quotes, backslashes and control characters.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    pub(super) fn fixed_string<const N: usize, T>(
+        &mut self,
+        read: impl FnOnce(&[u8; N]) -> Option<T>,
+    ) -> Option<T> {
+        let (characters, after) = self.text.as_bytes().get(self.at + 1..)?.split_first_chunk()?;
+        if after.first() != Some(&b'"') {
+            return None;
+        }
+        let value = read(characters)?;
+        self.at += N + 2;
+        Some(value)
     }
 
     /// Skips to the next quote, backslash, control character or the end.
@@ -311,21 +365,16 @@ impl<'a> Lexer<'a> {
 /// in a text as in canonical form.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    let mut length = 0;
-    let mut words = bytes.chunks_exact(8);
-    for word in &mut words {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(word);
-        let special = special_bytes(u64::from_le_bytes(eight));
+    let mut rest = bytes;
+    while let Some((eight, after)) = rest.split_first_chunk() {
+        let special = special_bytes(u64::from_le_bytes(*eight));
         if special != 0 {
-            return length + special.trailing_zeros() as usize / 8;
+            return bytes.len() - rest.len() + special.trailing_zeros() as usize / 8;
         }
-        length += 8;
+        rest = after;
     }
     // The last word once more reaches the rest; what it has seen before is plain.
-    if length > 0
-        && let Some(last) = bytes.last_chunk::<8>()
-    {
+    if let Some(last) = bytes.last_chunk() {
         let special = special_bytes(u64::from_le_bytes(*last));
         return if special == 0 { bytes.len() } else { bytes.len() - 8 + special.trailing_zeros() as usize / 8 };
     }
@@ -333,12 +382,38 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     bytes.iter().position(is_special).unwrap_or(bytes.len())
 }
 
+/// The same, if all of those bytes are printable ASCII.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline(always)]
+fn printable_length(bytes: &[u8]) -> Option<usize> {
+    // Has the high bit of a byte set that is above U+007E; of bytes beside such a one it may be set. What is below
+    // U+0020 ends the plain part anyway.
+    let mut seen = 0;
+    let mut rest = bytes;
+    while let Some((eight, after)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*eight);
+        let special = special_bytes(word);
+        if special != 0 {
+            let plain_bits = special.trailing_zeros() & !7;
+            let plain = word & !(u64::MAX << plain_bits);
+            let is_printable = (seen | plain | plain.wrapping_add(ONES)) & HIGH == 0;
+            return is_printable.then_some(bytes.len() - rest.len() + plain_bits as usize / 8);
+        }
+        seen |= word | word.wrapping_add(ONES);
+        rest = after;
+    }
+    let is_printable = |byte: &u8| matches!(byte, b' '..=b'~' if *byte != b'"' && *byte != b'\\');
+    let length = bytes.len() - rest.len() + rest.iter().position(|byte| !is_printable(byte)).unwrap_or(rest.len());
+    (seen & HIGH == 0).then_some(length)
+}
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+
 /// Has the high bit of each byte set that is a quote, a backslash or below U+0020; bits above the lowest such
 /// byte may be wrong (borrows), so only the lowest is to be used.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
     // Of a byte below 128, subtracting as much as this sets the high bit only if it was less.
     let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
@@ -352,4 +427,29 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let line_start = before.bytes().rposition(|byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
     (line, 1 + utf16_length(before.get(line_start..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_plain_name_is_one_that_no_rule_has_to_look_at(
+            text in "[ -~]{0,20}|[a-c\\\\\"\u{1F}\u{7F}\u{80}\u{E9} ]{0,20}",
+            after in "[}, a-c\u{E9}\"]{0,9}",
+            longest in 0..20_usize,
+        ) {
+            let quoted = format!("\"{text}\"{after}");
+            let mut lexer = Lexer::new(&quoted);
+            let name = lexer.plain_name(longest);
+            let found = quoted.get(1..).and_then(|rest| rest.split('"').next()).unwrap();
+            let is_plain = found.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\');
+            let is_name = is_plain && !found.is_empty() && found.trim_matches(' ') == found && found.len() <= longest;
+            prop_assert_eq!(name, is_name.then_some(found));
+            prop_assert_eq!(lexer.offset(), if is_name { found.len() + 2 } else { 0 });
+        }
+    }
 }

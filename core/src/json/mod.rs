@@ -24,7 +24,7 @@ pub(crate) use canonical::{Out, put_characters, put_integer, put_number};
 pub(crate) use document::{DocumentSource, Node};
 pub(crate) use members::Members;
 pub(crate) use pointer::Path;
-pub(crate) use reader::{Irregular, Reader, SharedReader, Source, Token, shared};
+pub(crate) use reader::{Irregular, Reader, SharedReader, Source, Token, member_of, shared};
 
 pub use canonical::{utf16_order, write_integer, write_string};
 pub use document::Document;

@@ -25,16 +25,54 @@ pub(crate) enum Token<'a> {
 #[derive(Debug)]
 pub(crate) struct Irregular;
 
+/// A key, and which of the members of a table it names.
+pub(crate) type Named<'a, M> = (Cow<'a, str>, Option<M>);
+
+#[inline]
+fn named<'a, M: Copy>(key: Cow<'a, str>, members: &[(&'static str, M)]) -> Named<'a, M> {
+    let member = members.iter().find(|(name, _)| *name == key).map(|(_, member)| *member);
+    (key, member)
+}
+
+/// [`Source::member`], and which of `members` its key names.
+#[inline(always)]
+pub(crate) fn member_of<'a, M: Copy>(
+    source: &mut impl Source<'a>,
+    members: &[(&'static str, M)],
+) -> Result<Option<Named<'a, M>>, Irregular> {
+    #[cfg(not(target_arch = "wasm32"))]
+    return source.member_of(members);
+    #[cfg(target_arch = "wasm32")]
+    Ok(source.member()?.map(|key| named(key, members)))
+}
+
 /// Where the rules get their tokens: a text as it is read, or a document.
 pub(crate) trait Source<'a> {
     /// The next value, or the beginning of it.
     fn token(&mut self) -> Result<Token<'a>, Irregular>;
     /// The key of the next member of the object that was begun, or its end.
     fn member(&mut self) -> Result<Option<Cow<'a, str>>, Irregular>;
+    /// The key of the next member of the object that was begun, and which of `members` it names; or its end.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn member_of<M: Copy>(&mut self, members: &[(&'static str, M)]) -> Result<Option<Named<'a, M>>, Irregular> {
+        Ok(self.member()?.map(|key| named(key, members)))
+    }
     /// Whether the array that was begun has another element.
     fn element(&mut self) -> Result<bool, Irregular>;
     /// The next value, if it is a number that is a short row of digits and nothing else. Of any other nothing is read.
     fn short_integer(&mut self) -> Option<u32> {
+        None
+    }
+    /// The next value, if it is a string of up to `longest` characters of printable ASCII, none at its ends a space. Of
+    /// any other nothing is read.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn plain_name(&mut self, _longest: usize) -> Option<&'a str> {
+        None
+    }
+    /// What `read` makes of the next value, if it is a string of as many bytes as `read` takes. Of any other nothing is
+    /// read. INVARIANT: `read` refuses quotes, backslashes and control characters.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn fixed_string<const N: usize, T>(&mut self, _read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
         None
     }
     /// Passes over the next value, whatever it is.
@@ -57,6 +95,24 @@ impl<'a, S: Source<'a> + ?Sized> Source<'a> for &mut S {
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     fn short_integer(&mut self) -> Option<u32> {
         (**self).short_integer()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn member_of<M: Copy>(&mut self, members: &[(&'static str, M)]) -> Result<Option<Named<'a, M>>, Irregular> {
+        (**self).member_of(members)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn plain_name(&mut self, longest: usize) -> Option<&'a str> {
+        (**self).plain_name(longest)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn fixed_string<const N: usize, T>(&mut self, read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+        (**self).fixed_string(read)
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {
@@ -162,11 +218,36 @@ impl<'a> Source<'a> for Reader<'a> {
         if self.lexer.eat(b':') { Ok(Some(Cow::Borrowed(key))) } else { Err(Irregular) }
     }
 
+    /// The keys are compared where they are: of one that is not in the table not even the end is looked for, since
+    /// whoever reads would have to pass over its value.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn member_of<M: Copy>(&mut self, members: &[(&'static str, M)]) -> Result<Option<Named<'a, M>>, Irregular> {
+        if !self.goes_on(b'}')? {
+            return Ok(None);
+        }
+        self.lexer.peek();
+        let (name, member) = self.lexer.name_of(members).ok_or(Irregular)?;
+        if self.lexer.eat(b':') { Ok(Some((Cow::Borrowed(name), Some(member)))) } else { Err(Irregular) }
+    }
+
     #[cfg(not(target_arch = "wasm32"))]
     #[inline(always)]
     fn short_integer(&mut self) -> Option<u32> {
         self.lexer.peek();
         self.lexer.short_integer()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn plain_name(&mut self, longest: usize) -> Option<&'a str> {
+        if self.lexer.peek() == Some(b'"') { self.lexer.plain_name(longest) } else { None }
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[inline(always)]
+    fn fixed_string<const N: usize, T>(&mut self, read: impl FnOnce(&[u8; N]) -> Option<T>) -> Option<T> {
+        if self.lexer.peek() == Some(b'"') { self.lexer.fixed_string(read) } else { None }
     }
 
     fn element(&mut self) -> Result<bool, Irregular> {

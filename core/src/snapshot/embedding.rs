@@ -1,6 +1,6 @@
-use super::selection::{Selection, SelectionFields};
+use super::selection::{Selection, SelectionFields, SelectionMember};
 use super::vector_space::VectorSpaceId;
-use crate::json::{Out, Path, Source, put_integer};
+use crate::json::{Out, Path, Source, member_of, put_integer};
 use crate::numbers::{Dimension, LARGEST_NUMBER, RevisionNumber};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, integer, string};
@@ -28,6 +28,25 @@ pub(super) struct EmbeddingFields<'a> {
     pub(super) vector_space_id: Option<VectorSpaceId>,
 }
 
+#[derive(Clone, Copy)]
+enum Member {
+    Revision,
+    Selection(SelectionMember),
+    Dimension,
+    VectorSpaceId,
+}
+
+impl Member {
+    const NAMES: [(&'static str, Self); 6] = [
+        ("revision", Self::Revision),
+        ("pluginId", Self::Selection(SelectionMember::PluginId)),
+        ("provider", Self::Selection(SelectionMember::Provider)),
+        ("model", Self::Selection(SelectionMember::Model)),
+        ("dimension", Self::Dimension),
+        ("vectorSpaceId", Self::VectorSpaceId),
+    ];
+}
+
 impl<'a> EmbeddingFields<'a> {
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn read(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
@@ -39,27 +58,30 @@ impl<'a> EmbeddingFields<'a> {
         let mut revision = Slot::Missing;
         let mut dimension = Slot::Missing;
         let mut vector_space_id = Slot::Missing;
-        while let Some(key) = source.member()? {
+        while let Some((key, member)) = member_of(source, &Member::NAMES)? {
             let at = path.member(&key);
-            match key.as_ref() {
-                "revision" => revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?,
-                "dimension" => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
-                "vectorSpaceId" => {
+            match member {
+                Some(Member::Revision) => {
+                    revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?;
+                }
+                Some(Member::Selection(member)) => selection.read(member, source, &at, rules)?,
+                Some(Member::Dimension) => dimension.fill(source, |source| read_dimension(source, &at, rules))?,
+                Some(Member::VectorSpaceId) => {
                     vector_space_id.fill(source, |source| read_vector_space_id(source, &at, rules))?;
                 }
-                _ if selection.read(&key, source, path, rules)? => {}
-                _ => rules.unknown(source, path, &key)?,
+                None => rules.unknown(source, path, &key)?,
             }
         }
         let selection = selection.finish(path, rules);
         let revision = rules.required_when_complete(revision, &path.member("revision"));
         let dimension = finish_dimension(dimension, &path.member("dimension"), rules);
         let vector_space_id = rules.required_when_complete(vector_space_id, &path.member("vectorSpaceId"));
-        let fields = (selection, revision, dimension, vector_space_id);
-        let (Some(selection), Some(revision), Some(dimension), Some(vector_space_id)) = fields else {
-            return Ok(None);
-        };
-        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
+        // One after the other: of a tuple of them the compiler makes copies.
+        let Some(selection) = selection else { return Ok(None) };
+        let Some(revision) = revision else { return Ok(None) };
+        let Some(dimension) = dimension else { return Ok(None) };
+        let Some(vector_space_id) = vector_space_id else { return Ok(None) };
+        let revision = revision.and_then(RevisionNumber::of);
         Ok(Some(Self { selection, revision, dimension, vector_space_id }))
     }
 
@@ -104,8 +126,7 @@ pub(super) fn read_dimension<'a>(
     path: &Path<'_>,
     rules: &mut Rules,
 ) -> Read<Dimension> {
-    let dimension =
-        integer(source, path, rules, LARGEST_NUMBER)?.and_then(|value| Dimension::try_from(value).ok());
+    let dimension = integer(source, path, rules, LARGEST_NUMBER)?.and_then(Dimension::of);
     match dimension.map(Dimension::get) {
         Some(value) if value > STORABLE => rules.issue(
             path,
@@ -127,6 +148,10 @@ fn read_vector_space_id<'a>(
     path: &Path<'_>,
     rules: &mut Rules,
 ) -> Read<VectorSpaceId> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(id) = source.fixed_string(VectorSpaceId::of_characters) {
+        return Ok(Some(id));
+    }
     let Some(text) = string(source, path, rules)? else {
         return Ok(None);
     };

@@ -142,20 +142,14 @@ pub struct ValidSnapshot<'a> {
 impl<'a> ValidSnapshot<'a> {
     #[cfg(not(target_arch = "wasm32"))]
     fn of(profile: Profile<'a>) -> Self {
-        Self::hashed(profile, Profile::write, |profile| profile)
+        let digest = profile.digest();
+        Self { profile, digest }
     }
 
     #[cfg(target_arch = "wasm32")]
     fn of(profile: Profile<'a>) -> Self {
         let canonical = profile.canonical();
         Self { digest: Digest::of(canonical.as_bytes()), profile, canonical }
-    }
-
-    #[cfg(not(target_arch = "wasm32"))]
-    #[inline(always)]
-    fn hashed<P>(read: P, write: impl FnOnce(&P, &mut Hashing), profile: impl FnOnce(P) -> Profile<'a>) -> Self {
-        let (digest, _) = Digest::of_written(|out| write(&read, out));
-        Self { profile: profile(read), digest }
     }
 
     /// What it says.
@@ -336,12 +330,39 @@ pub fn validate(kind: Kind, text: &[u8]) -> Report<'_> {
 /// enum of both is copied at every step.
 #[cfg(not(target_arch = "wasm32"))]
 fn read_valid<'a>(kind: Kind, text: &'a [u8], rules: &mut Rules) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
-    let limits = Limits::SNAPSHOT;
+    let source = &mut Reader::new(text, Limits::SNAPSHOT)?;
     match kind {
-        Kind::Embedding => read_regular(text, limits, rules, |source, rules| EmbeddingFields::read(source, rules))
-            .map(|fields| Some(ValidSnapshot::hashed(fields?.complete()?, Embedding::write, Profile::Embedding))),
-        Kind::Retrieval => read_regular(text, limits, rules, |source, rules| RetrievalFields::read(source, rules))
-            .map(|fields| Some(ValidSnapshot::hashed(fields?.complete()?, Retrieval::write, Profile::Retrieval))),
+        Kind::Embedding => {
+            let embedding = EmbeddingFields::read(source, rules)?.and_then(EmbeddingFields::complete);
+            finish(embedding, source, rules, Embedding::write, Profile::Embedding)
+        }
+        Kind::Retrieval => {
+            let retrieval = RetrievalFields::read(source, rules)?.and_then(RetrievalFields::complete);
+            finish(retrieval, source, rules, Retrieval::write, Profile::Retrieval)
+        }
+    }
+}
+
+/// What was read of a text, if that was all of it and no issue refuses it. It is hashed where it lies, before it is
+/// moved to where profiles of both kinds lie: a copy of a copy would have to wait for the first.
+#[cfg(not(target_arch = "wasm32"))]
+#[inline(always)]
+fn finish<'a, P>(
+    read: Option<P>,
+    source: &mut Reader<'a>,
+    rules: &Rules,
+    write: impl FnOnce(&P, &mut Hashing),
+    profile: impl FnOnce(P) -> Profile<'a>,
+) -> Result<Option<ValidSnapshot<'a>>, Irregular> {
+    if !source.is_finished() {
+        return Err(Irregular);
+    }
+    match read {
+        Some(read) if !rules.has_errors() => {
+            let (digest, _) = Digest::of_written(|out| write(&read, out));
+            Ok(Some(ValidSnapshot { profile: profile(read), digest }))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -483,7 +504,10 @@ fn read_regular<'a, F>(
 ) -> Result<Option<F>, Irregular> {
     let mut reader = Reader::new(text, limits)?;
     let fields = read(&mut shared(&mut reader), rules)?;
-    if reader.is_finished() { Ok(fields.filter(|_| !rules.has_errors())) } else { Err(Irregular) }
+    if !reader.is_finished() {
+        return Err(Irregular);
+    }
+    Ok(if rules.has_errors() { None } else { fields })
 }
 
 /// Reads a text as a document, which says everything that is wrong with it.

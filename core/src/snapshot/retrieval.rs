@@ -1,5 +1,5 @@
 use super::selection::Selection;
-use crate::json::{Out, Path, Source, put_integer, put_number};
+use crate::json::{Out, Path, Source, member_of, put_integer, put_number};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber, TopK};
 use crate::report::IssueCode;
 use crate::rules::{self, Read, Rules, Slot, boolean, choice, fraction, integer};
@@ -110,6 +110,27 @@ pub(super) struct RetrievalFields<'a> {
     pub(super) top_k: TopK,
 }
 
+#[derive(Clone, Copy)]
+enum Member {
+    DefaultMode,
+    ReasoningModel,
+    Rerank,
+    Revision,
+    ScoreThreshold,
+    TopK,
+}
+
+impl Member {
+    const NAMES: [(&'static str, Self); 6] = [
+        ("defaultMode", Self::DefaultMode),
+        ("reasoningModel", Self::ReasoningModel),
+        ("rerank", Self::Rerank),
+        ("revision", Self::Revision),
+        ("scoreThreshold", Self::ScoreThreshold),
+        ("topK", Self::TopK),
+    ];
+}
+
 impl<'a> RetrievalFields<'a> {
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     pub(super) fn read(source: &mut impl Source<'a>, rules: &mut Rules) -> Read<Self> {
@@ -123,18 +144,26 @@ impl<'a> RetrievalFields<'a> {
         let mut revision = Slot::Missing;
         let mut score_threshold = Slot::Missing;
         let mut top_k = Slot::Missing;
-        while let Some(key) = source.member()? {
+        while let Some((key, member)) = member_of(source, &Member::NAMES)? {
             let at = path.member(&key);
-            match key.as_ref() {
-                "defaultMode" => default_mode.fill(source, |source| choice(source, &at, rules, &Mode::WORDS))?,
-                "reasoningModel" => reasoning_model.fill(source, |source| Selection::read(source, &at, rules))?,
-                "rerank" => rerank.fill(source, |source| read_rerank(source, &at, rules))?,
-                "revision" => revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?,
-                "scoreThreshold" => {
+            match member {
+                Some(Member::DefaultMode) => {
+                    default_mode.fill(source, |source| choice(source, &at, rules, &Mode::WORDS))?;
+                }
+                Some(Member::ReasoningModel) => {
+                    reasoning_model.fill(source, |source| Selection::read(source, &at, rules))?;
+                }
+                Some(Member::Rerank) => rerank.fill(source, |source| read_rerank(source, &at, rules))?,
+                Some(Member::Revision) => {
+                    revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?;
+                }
+                Some(Member::ScoreThreshold) => {
                     score_threshold.fill(source, |source| read_score_threshold(source, &at, rules))?;
                 }
-                "topK" => top_k.fill(source, |source| integer(source, &at, rules, TopK::LAST.get()))?,
-                _ => rules.unknown(source, path, &key)?,
+                Some(Member::TopK) => {
+                    top_k.fill(source, |source| integer(source, &at, rules, TopK::LAST.get()))?;
+                }
+                None => rules.unknown(source, path, &key)?,
             }
         }
         let default_mode = default_mode.required(rules, &path.member("defaultMode"));
@@ -166,8 +195,8 @@ impl<'a> RetrievalFields<'a> {
         let (Some(default_mode), Some(reasoning_model), Some(rerank), Some((value, stage))) = fields else {
             return Ok(None);
         };
-        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
-        let top_k = top_k.and_then(|top_k| TopK::try_from(top_k).ok());
+        let revision = revision.and_then(RevisionNumber::of);
+        let top_k = top_k.and_then(TopK::of);
         let score_threshold = ScoreThreshold { value, stage };
         Ok(top_k.map(|top_k| Self { default_mode, reasoning_model, rerank, revision, score_threshold, top_k }))
     }

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::json::{Out, Path, Source, put_characters};
+use crate::json::{Irregular, Out, Path, Source, member_of, put_characters};
 use crate::report::{DocumentKind, Issue};
 use crate::rules::{self, Form, LONGEST_IDENTIFIER, Read, Rules, Slot, check_identifier};
 
@@ -69,9 +69,10 @@ impl<'a> Selection<'a> {
             return Ok(None);
         }
         let mut fields = SelectionFields::new();
-        while let Some(key) = source.member()? {
-            if !fields.read(&key, source, path, rules)? {
-                rules.unknown(source, path, &key)?;
+        while let Some((key, member)) = member_of(source, &SelectionMember::NAMES)? {
+            match member {
+                Some(member) => fields.read(member, source, &path.member(&key), rules)?,
+                None => rules.unknown(source, path, &key)?,
             }
         }
         Ok(fields.finish(path, rules))
@@ -95,6 +96,19 @@ impl<'a> Selection<'a> {
     }
 }
 
+/// A member of a selection.
+#[derive(Clone, Copy)]
+pub(super) enum SelectionMember {
+    PluginId,
+    Provider,
+    Model,
+}
+
+impl SelectionMember {
+    const NAMES: [(&'static str, Self); 3] =
+        [("pluginId", Self::PluginId), ("provider", Self::Provider), ("model", Self::Model)];
+}
+
 /// The three members of a selection while the object that holds them is read.
 pub(super) struct SelectionFields<'a> {
     plugin_id: Slot<Cow<'a, str>>,
@@ -107,23 +121,21 @@ impl<'a> SelectionFields<'a> {
         Self { plugin_id: Slot::Missing, provider: Slot::Missing, model: Slot::Missing }
     }
 
-    /// Reads the member `key`; answers false, and reads nothing, if it is none of the three.
+    /// Reads the value of a member.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
-    pub(super) fn read<S: Source<'a>>(
+    pub(super) fn read(
         &mut self,
-        key: &str,
-        source: &mut S,
+        member: SelectionMember,
+        source: &mut impl Source<'a>,
         path: &Path<'_>,
         rules: &mut Rules,
-    ) -> Result<bool, crate::json::Irregular> {
-        let slot = match key {
-            "pluginId" => &mut self.plugin_id,
-            "provider" => &mut self.provider,
-            "model" => &mut self.model,
-            _ => return Ok(false),
+    ) -> Result<(), Irregular> {
+        let slot = match member {
+            SelectionMember::PluginId => &mut self.plugin_id,
+            SelectionMember::Provider => &mut self.provider,
+            SelectionMember::Model => &mut self.model,
         };
-        slot.fill_identifier(source, &path.member(key), rules)?;
-        Ok(true)
+        slot.fill_identifier(source, path, rules)
     }
 
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]

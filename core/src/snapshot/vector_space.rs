@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::capability::{InstallIdentity, ModelCapability};
-use super::selection::{Selection, SelectionFields};
+use super::selection::{Selection, SelectionFields, SelectionMember};
 use crate::digest::Digest;
 use crate::identifiers::ArgumentError;
-use crate::json::{DocumentSource, Out, Path, Source, shared, write_integer};
+use crate::json::{DocumentSource, Out, Path, Source, member_of, shared, write_integer};
 use crate::numbers::{LARGEST_NUMBER, RevisionNumber};
 use crate::report::{DocumentKind, Issue};
 use crate::rules::{self, Read, Rules, Slot, integer};
@@ -20,6 +20,24 @@ const PREFIX: &str = "embedding-space-sha256:";
 /// installed model, so that an upgrade of the plugin makes another space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VectorSpaceId(Digest);
+
+/// A member of what an id is derived from.
+#[derive(Clone, Copy)]
+enum Member {
+    Revision,
+    Selection(SelectionMember),
+    InstallIdentity,
+}
+
+impl Member {
+    const NAMES: [(&'static str, Self); 5] = [
+        ("revision", Self::Revision),
+        ("pluginId", Self::Selection(SelectionMember::PluginId)),
+        ("provider", Self::Selection(SelectionMember::Provider)),
+        ("model", Self::Selection(SelectionMember::Model)),
+        ("installIdentity", Self::InstallIdentity),
+    ];
+}
 
 impl VectorSpaceId {
     /// The id of version 1.
@@ -90,18 +108,22 @@ impl VectorSpaceId {
         let mut selection = SelectionFields::new();
         let mut revision = Slot::Missing;
         let mut identity = Slot::Missing;
-        while let Some(key) = source.member()? {
+        while let Some((key, member)) = member_of(source, &Member::NAMES)? {
             let at = path.member(&key);
-            match key.as_ref() {
-                "revision" => revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?,
-                "installIdentity" => identity.fill(source, |source| InstallIdentity::read(source, &at, rules))?,
-                _ if selection.read(&key, source, path, rules)? => {}
-                _ => rules.unknown(source, path, &key)?,
+            match member {
+                Some(Member::Revision) => {
+                    revision.fill(source, |source| integer(source, &at, rules, LARGEST_NUMBER))?;
+                }
+                Some(Member::Selection(member)) => selection.read(member, source, &at, rules)?,
+                Some(Member::InstallIdentity) => {
+                    identity.fill(source, |source| InstallIdentity::read(source, &at, rules))?;
+                }
+                None => rules.unknown(source, path, &key)?,
             }
         }
         let selection = selection.finish(path, rules);
         let revision = revision.required(rules, &path.member("revision"));
-        let revision = revision.and_then(|revision| RevisionNumber::try_from(revision).ok());
+        let revision = revision.and_then(RevisionNumber::of);
         let (Some(selection), Some(revision), Some(identity)) = (selection, revision, identity.optional()) else {
             return Ok(None);
         };
@@ -109,6 +131,12 @@ impl VectorSpaceId {
             Some(identity) => Self::of_installation(&selection, revision, &identity),
             None => Self::version_1(&selection, revision),
         }))
+    }
+
+    /// Reads a text of the only length that there is.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn of_characters(text: &[u8; PREFIX.len() + 64]) -> Option<Self> {
+        text.strip_prefix(PREFIX.as_bytes()).and_then(|hex| Digest::from_hex(hex).ok()).map(Self)
     }
 
     /// Appends the text.
