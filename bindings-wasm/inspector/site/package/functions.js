@@ -3,22 +3,26 @@ import * as module from "./glue.js";
 
 import { failure, wrongArgument } from "./failure.js";
 import { ask } from "./start.js";
-import { textOf, textOfMaterial } from "./text.js";
+import { kept, lengthOf, textOf, textOfMaterial } from "./text.js";
 
 const KINDS = ["embedding", "retrieval"];
 const UNKNOWN = 2;
 
 export function validate(kind, text) {
   const number = kindOf(kind);
-  const { bytes, length, locate } = textOf(text, "text");
-  const answer = ask(() => module.validate(number, bytes, length));
-  const lines = answer.slice(1).split("\n");
-  if (answer[0] === "!") return { valid: false, kind, issues: locatedIssues(lines[0], lines[1], locate) };
-  const [digest, pluginId, provider, model, dimension, vectorSpaceId, canonical, issues, places] = lines;
-  const identity = { pluginId, provider, model };
+  const given = textOf(text, "text");
+  const answer = ask((stored) => module.validate(number, stored, lengthOf(given, stored)), given);
+  const line = linesOf(answer);
+  if (answer[0] === "!") return { valid: false, kind, issues: locatedIssues(line(), line(), given.locate) };
+  const digest = line();
+  const identity = { pluginId: line(), provider: line(), model: line() };
+  const dimension = line();
   if (dimension) identity.dimension = Number(dimension);
+  const vectorSpaceId = line();
   if (vectorSpaceId) identity.vectorSpaceId = vectorSpaceId;
-  return { valid: true, kind, issues: issues ? locatedIssues(issues, places, locate) : [], canonical, digest, identity };
+  const canonical = line();
+  const issues = line();
+  return { valid: true, kind, issues: issues ? locatedIssues(issues, line(), given.locate) : [], canonical, digest, identity };
 }
 
 export function canonicalize(text) {
@@ -39,18 +43,17 @@ export function capabilityDigest(material) {
 
 export function diff(from, to, kind) {
   const number = kind === undefined ? UNKNOWN : kindOf(kind);
-  const one = textOf(from, "from");
-  // The bytes of a short string are in one place for all.
-  one.bytes = one.bytes.slice();
+  const one = kept(textOf(from, "from"));
   const two = textOf(to, "to");
-  const answer = ask(() => module.diff(number, one.bytes, one.length, two.bytes, two.length));
-  return JSON.parse(accepted(answer, (refusal) => (refusal.argument === "to" ? two : one).locate));
+  const compare = (storedOne, storedTwo) =>
+    module.diff(number, storedOne, lengthOf(one, storedOne), storedTwo, lengthOf(two, storedTwo));
+  return JSON.parse(accepted(ask(compare, one, two), (refusal) => (refusal.argument === "to" ? two : one).locate));
 }
 
 export function verify(text, digest) {
   if (typeof digest !== "string") throw wrongArgument("digest", "a string of 64 lower-case hex digits", digest);
-  const claimed = textOf(digest, "digest").bytes.slice();
-  return JSON.parse(answerOn(textOf(text, "text"), (bytes, length) => module.verify(bytes, length, claimed)));
+  const claimed = textOf(digest, "digest");
+  return JSON.parse(answerOn(textOf(text, "text"), module.verify, claimed));
 }
 
 function kindOf(kind) {
@@ -59,8 +62,9 @@ function kindOf(kind) {
   return number;
 }
 
-function answerOn({ bytes, length, locate }, call) {
-  return accepted(ask(() => call(bytes, length)), () => locate);
+function answerOn(text, call, other) {
+  const answer = ask((stored, storedOther) => call(stored, lengthOf(text, stored), storedOther), text, other);
+  return accepted(answer, () => text.locate);
 }
 
 /** What the module answered to an input that it accepts; throws otherwise. */
@@ -85,4 +89,16 @@ function refusal(text, locator) {
 function locatedIssues(issues, places, locate) {
   const where = JSON.parse(places);
   return JSON.parse(issues).map((issue, at) => locate(issue, where[at]));
+}
+
+/** Gives the lines of an answer, behind its mark, one by one; after the last one empty ones. */
+function linesOf(answer) {
+  let start = 1;
+  // `split` takes four times as long.
+  return () => {
+    const end = answer.indexOf("\n", start);
+    const line = end < 0 ? answer.slice(start) : answer.slice(start, end);
+    start = end < 0 ? answer.length : end + 1;
+    return line;
+  };
 }

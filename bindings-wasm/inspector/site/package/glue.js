@@ -1,9 +1,6 @@
 
 export function __wbg_reset_state () {
 __wbg_instance_id++;
-cachedUint8ArrayMemory0 = null;
-if (typeof numBytesDecoded !== 'undefined') numBytesDecoded = 0;
-if (typeof WASM_VECTOR_LEN !== 'undefined') WASM_VECTOR_LEN = 0;
 __wbg_reinit_scheduled = false;
             wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());
             wasm = wasmInstance.exports;
@@ -11,204 +8,122 @@ __wbg_reinit_scheduled = false;
             }
 
 /**
- * The RFC 8785 canonical text.
- * @param {Uint8Array | number[]} text
- * @param {number} length
- * @returns {string}
+ * Where the answer to the last call is.
+ * @returns {number}
  */
-export function canonicalize(text, length) {
-let deferred3_0;
-let deferred3_1;
-try {
-const val2 = +length;
-const ptr0 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
-const len0 = WASM_VECTOR_LEN;
+export function answerAt() {
 let ret;
 __wbg_call_guard();
-ret = wasm.canonicalize(ptr0, len0, val2);
-deferred3_0 = ret[0];
-deferred3_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred3_0, deferred3_1, 1);
+ret = wasm.answerAt();
+return ret >>> 0;
 }
+
+/**
+ * The RFC 8785 canonical text.
+ * @param {number} stored
+ * @param {number} length
+ * @returns {number}
+ */
+export function canonicalize(stored, length) {
+let ret;
+__wbg_call_guard();
+ret = wasm.canonicalize(stored, length);
+return ret >>> 0;
 }
 
 /**
  * The capability digest that follows from its material.
- * @param {Uint8Array | number[]} material
+ * @param {number} stored
  * @param {number} length
- * @returns {string}
+ * @returns {number}
  */
-export function capabilityDigest(material, length) {
-let deferred3_0;
-let deferred3_1;
-try {
-const val2 = +length;
-const ptr0 = passArray8ToWasm0(material, wasm.__wbindgen_malloc);
-const len0 = WASM_VECTOR_LEN;
+export function capabilityDigest(stored, length) {
 let ret;
 __wbg_call_guard();
-ret = wasm.capabilityDigest(ptr0, len0, val2);
-deferred3_0 = ret[0];
-deferred3_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred3_0, deferred3_1, 1);
-}
+ret = wasm.capabilityDigest(stored, length);
+return ret >>> 0;
 }
 
 /**
  * What changed between two snapshots. A kind that is none is found out.
  * @param {number} kind
- * @param {Uint8Array | number[]} from
+ * @param {number} from_stored
  * @param {number} from_length
- * @param {Uint8Array | number[]} to
+ * @param {number} to_stored
  * @param {number} to_length
- * @returns {string}
+ * @returns {number}
  */
-export function diff(kind, from, from_length, to, to_length) {
-let deferred6_0;
-let deferred6_1;
-try {
-const val3 = +kind;
-const val4 = +from_length;
-const val5 = +to_length;
-let ptr0, len0, ptr1, len1;
-try {
-ptr0 = passArray8ToWasm0(from, wasm.__wbindgen_malloc);
-len0 = WASM_VECTOR_LEN;
-ptr1 = passArray8ToWasm0(to, wasm.__wbindgen_malloc);
-len1 = WASM_VECTOR_LEN;
-} catch (e) {
-if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
-if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
-throw e;
-}
+export function diff(kind, from_stored, from_length, to_stored, to_length) {
 let ret;
 __wbg_call_guard();
-ret = wasm.diff(val3, ptr0, len0, val4, ptr1, len1, val5);
-deferred6_0 = ret[0];
-deferred6_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred6_0, deferred6_1, 1);
-}
+ret = wasm.diff(kind, from_stored, from_length, to_stored, to_length);
+return ret >>> 0;
 }
 
 /**
  * The digest of the canonical text.
- * @param {Uint8Array | number[]} text
+ * @param {number} stored
  * @param {number} length
- * @returns {string}
+ * @returns {number}
  */
-export function digest(text, length) {
-let deferred3_0;
-let deferred3_1;
-try {
-const val2 = +length;
-const ptr0 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
-const len0 = WASM_VECTOR_LEN;
+export function digest(stored, length) {
 let ret;
 __wbg_call_guard();
-ret = wasm.digest(ptr0, len0, val2);
-deferred3_0 = ret[0];
-deferred3_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred3_0, deferred3_1, 1);
+ret = wasm.digest(stored, length);
+return ret >>> 0;
 }
+
+/**
+ * Makes room for texts of so many bytes together, which lose what they held, and says where.
+ * @param {number} bytes
+ * @returns {number}
+ */
+export function room(bytes) {
+let ret;
+__wbg_call_guard();
+ret = wasm.room(bytes);
+return ret >>> 0;
 }
 
 /**
  * The report on a snapshot's text.
  * @param {number} kind
- * @param {Uint8Array | number[]} text
+ * @param {number} stored
  * @param {number} length
- * @returns {string}
+ * @returns {number}
  */
-export function validate(kind, text, length) {
-let deferred4_0;
-let deferred4_1;
-try {
-const val2 = +kind;
-const val3 = +length;
-const ptr0 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
-const len0 = WASM_VECTOR_LEN;
+export function validate(kind, stored, length) {
 let ret;
 __wbg_call_guard();
-ret = wasm.validate(val2, ptr0, len0, val3);
-deferred4_0 = ret[0];
-deferred4_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred4_0, deferred4_1, 1);
-}
+ret = wasm.validate(kind, stored, length);
+return ret >>> 0;
 }
 
 /**
  * The vector space id that follows from its material.
- * @param {Uint8Array | number[]} material
+ * @param {number} stored
  * @param {number} length
- * @returns {string}
+ * @returns {number}
  */
-export function vectorSpaceId(material, length) {
-let deferred3_0;
-let deferred3_1;
-try {
-const val2 = +length;
-const ptr0 = passArray8ToWasm0(material, wasm.__wbindgen_malloc);
-const len0 = WASM_VECTOR_LEN;
+export function vectorSpaceId(stored, length) {
 let ret;
 __wbg_call_guard();
-ret = wasm.vectorSpaceId(ptr0, len0, val2);
-deferred3_0 = ret[0];
-deferred3_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred3_0, deferred3_1, 1);
-}
+ret = wasm.vectorSpaceId(stored, length);
+return ret >>> 0;
 }
 
 /**
- * Whether a digest is a text's, as far as this build can tell: it knows no collation.
- * @param {Uint8Array | number[]} text
+ * Whether the digest that comes second is a text's, as far as this build can tell: it knows no collation.
+ * @param {number} stored
  * @param {number} length
- * @param {Uint8Array | number[]} claimed
- * @returns {string}
+ * @param {number} claimed_stored
+ * @returns {number}
  */
-export function verify(text, length, claimed) {
-let deferred4_0;
-let deferred4_1;
-try {
-const val3 = +length;
-let ptr0, len0, ptr1, len1;
-try {
-ptr0 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
-len0 = WASM_VECTOR_LEN;
-ptr1 = passArray8ToWasm0(claimed, wasm.__wbindgen_malloc);
-len1 = WASM_VECTOR_LEN;
-} catch (e) {
-if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
-if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
-throw e;
-}
+export function verify(stored, length, claimed_stored) {
 let ret;
 __wbg_call_guard();
-ret = wasm.verify(ptr0, len0, val3, ptr1, len1);
-deferred4_0 = ret[0];
-deferred4_1 = ret[1];
-return getStringFromWasm0(ret[0], ret[1]);
-} finally {
-__wbg_call_guard();
-wasm.__wbindgen_free(deferred4_0, deferred4_1, 1);
-}
+ret = wasm.verify(stored, length, claimed_stored);
+return ret >>> 0;
 }
 function __wbg_get_imports() {
             const import0 = {
@@ -238,51 +153,14 @@ function __wbg_call_guard() {
 
 let __wbg_instance_id = 0;
 
-function getStringFromWasm0(ptr, len) {
-                    ptr = ptr >>> 0;
-                    return decodeText(getUint8ArrayMemory0().subarray(ptr, ptr + len));
-                }
-
-let cachedUint8ArrayMemory0 = null;
-                function getUint8ArrayMemory0() {
-                    if (cachedUint8ArrayMemory0 === null || cachedUint8ArrayMemory0.byteLength === 0) {
-                        cachedUint8ArrayMemory0 = new Uint8Array(wasm.memory.buffer);
-                    }
-                    return cachedUint8ArrayMemory0;
-                }
-
-function passArray8ToWasm0(arg, malloc) {
-                    const ptr = malloc(arg.length * 1, 1) >>> 0;
-                    getUint8ArrayMemory0().set(arg, ptr / 1);
-                    WASM_VECTOR_LEN = arg.length;
-                    return ptr;
-                }
-
 let __wbg_reinit_scheduled = false;
-
-let cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
-cachedTextDecoder.decode();
-                        const MAX_SAFARI_DECODE_BYTES = 2146435072;
-                        let numBytesDecoded = 0;
-                        function decodeText(bytes) {
-                            numBytesDecoded += bytes.length;
-                            if (numBytesDecoded >= MAX_SAFARI_DECODE_BYTES) {
-                                cachedTextDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
-                                cachedTextDecoder.decode();
-                                numBytesDecoded = bytes.length;
-                            }
-                            return cachedTextDecoder.decode(bytes);
-                        }
-
-let WASM_VECTOR_LEN = 0;
 
 let wasmModule, wasmInstance, wasm;
             function __wbg_finalize_init(instance, module) {
                 wasmInstance = instance;
                 wasm = instance.exports;
                 wasmModule = module;
-                cachedUint8ArrayMemory0 = null;
-wasm.__wbindgen_start();
+                wasm.__wbindgen_start();
 return wasm;
             }
 

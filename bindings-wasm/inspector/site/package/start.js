@@ -1,13 +1,25 @@
 // The one instance of the module: how it starts, and starts anew.
-import { __wbg_reset_state, initSync } from "./glue.js";
+import { __wbg_reset_state, answerAt, initSync, room } from "./glue.js";
 
 import { failure } from "./failure.js";
+import { roomOf, store } from "./text.js";
+
+// The least room for texts that the module is asked for, in bytes.
+const USUAL_ROOM = 16 << 10;
+// What a `TextDecoder` of Safari can decode in its life is a little less than 2 GiB.
+const DECODABLE = 1 << 30;
+const NOTHING = new Uint8Array();
 
 let isReady = false;
 let hasFailed = false;
 let starting; // what every caller waits for while the module is being had
 let lastFailure; // why it could not be had
 let loadAtFirstCall;
+// The module's memory, and in it the place of texts. When the memory grows, both are empty.
+let memory = NOTHING;
+let texts = NOTHING;
+let decoder;
+let decoded = DECODABLE;
 
 /** Starts the module that `load` answers, unless there is one already. */
 export function start(load) {
@@ -39,18 +51,27 @@ export function startAtFirstCall(load) {
   loadAtFirstCall = load;
 }
 
-/** Calls into the module. Should that ever fail, the next call finds a fresh instance. */
-export function ask(call) {
+/**
+ * Calls into the module about a text or two, and gives its answer. `call` is told how many bytes of each are there, and
+ * tells how long the answer is. Should it ever fail, the next call finds a fresh instance.
+ *
+ * What runs from storing the texts to reading the answer is nobody else's, so that no call comes between.
+ */
+export function ask(call, one, two) {
   if (!isReady) {
     if (!loadAtFirstCall) throw lastFailure ?? notStarted();
     startSync(loadAtFirstCall);
   }
   if (hasFailed) {
     __wbg_reset_state();
+    memory = texts = NOTHING;
     hasFailed = false;
   }
   try {
-    return call();
+    const most = roomOf(one) + (two ? roomOf(two) : 0);
+    if (texts.length <= most) texts = roomFor(most + 1);
+    const stored = store(one, texts);
+    return answerOf(call(stored, two && store(two, texts.subarray(stored))));
   } catch (cause) {
     hasFailed = true;
     throw failure(
@@ -59,6 +80,26 @@ export function ask(call) {
       { cause },
     );
   }
+}
+
+function roomFor(bytes) {
+  const size = Math.max(bytes, USUAL_ROOM);
+  const at = room(size);
+  return memoryNow().subarray(at, at + size);
+}
+
+function answerOf(length) {
+  const at = answerAt();
+  if ((decoded += length) >= DECODABLE) {
+    decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    decoded = length;
+  }
+  return decoder.decode(memoryNow().subarray(at, at + length));
+}
+
+function memoryNow() {
+  if (memory.length === 0) memory = new Uint8Array(initSync().memory.buffer);
+  return memory;
 }
 
 function instantiate(module) {

@@ -4,11 +4,15 @@ import { described, isArray, wrongArgument } from "./failure.js";
 
 // More than the module reads of any text. Of one that is longer only so much is copied, and its length is told.
 const MOST = (1 << 20) + 1;
+// Strings up to here are encoded where the module reads them, which is several times faster than into an array of
+// their own. Longer ones might take three times the room that they need there.
+const SHORT = 4 << 10;
 const encoder = new TextEncoder();
-// Where short strings are encoded, which is several times faster than into an array of their own.
-const scratch = new Uint8Array(12 << 10);
 
-/** A string or bytes, as the module takes them: `{bytes, length, locate}`. */
+/**
+ * A string or bytes on their way into the module: `{content, length, locate}`. The content is bytes, or a short string
+ * that is well formed; how long that is in bytes shows when it is encoded.
+ */
 export function textOf(value, name) {
   if (typeof value === "string") return ofString(value);
   const parts = bytesOf(value);
@@ -16,7 +20,7 @@ export function textOf(value, name) {
   const [buffer, offset, size] = parts;
   const length = Math.min(size, 0xffffffff);
   try {
-    return { bytes: new Uint8Array(buffer, offset, Math.min(length, MOST)), length, locate: asItIs };
+    return { content: new Uint8Array(buffer, offset, Math.min(length, MOST)), length, locate: asItIs };
   } catch {
     throw wrongArgument(name, "bytes that are still there; copy them before their buffer is transferred", value);
   }
@@ -78,22 +82,37 @@ function isPlainObject(object) {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-function ofString(text) {
-  if (text.length > MOST) {
-    return { bytes: encoder.encode(text.slice(0, MOST)), length: utf8Length(text), locate: asItIs };
-  }
-  if (isWellFormed(text)) {
-    const bytes = encoded(text);
-    return { bytes, length: bytes.length, locate: asItIs };
-  }
-  const { escaped, locate } = withEscapes(text);
-  const bytes = encoder.encode(escaped);
-  return { bytes, length: bytes.length, locate };
+/** The same text, whatever becomes of the bytes that it was given as. */
+export function kept(text) {
+  return typeof text.content === "string" ? text : { ...text, content: text.content.slice() };
 }
 
-function encoded(text) {
-  if (text.length * 3 > scratch.length) return encoder.encode(text);
-  return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
+/** The most bytes that a text can take in the module. */
+export function roomOf({ content }) {
+  return typeof content === "string" ? content.length * 3 : content.length;
+}
+
+/** Puts a text where the module reads it, and answers how many bytes those are. */
+export function store({ content }, room) {
+  if (typeof content === "string") return encoder.encodeInto(content, room).written;
+  room.set(content);
+  return content.length;
+}
+
+/** How many bytes a text has, of which so many were stored. */
+export function lengthOf({ length }, stored) {
+  return length ?? stored;
+}
+
+function ofString(text) {
+  if (text.length > MOST) {
+    return { content: encoder.encode(text.slice(0, MOST)), length: utf8Length(text), locate: asItIs };
+  }
+  if (!isWellFormed(text)) {
+    const { escaped, locate } = withEscapes(text);
+    return { content: encoder.encode(escaped), length: undefined, locate };
+  }
+  return { content: text.length > SHORT ? encoder.encode(text) : text, length: undefined, locate: asItIs };
 }
 
 const LONE = /\p{Surrogate}/u;
