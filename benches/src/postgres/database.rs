@@ -10,14 +10,20 @@ use uuid::Uuid;
 
 use super::material::Materials;
 
-/// How many revisions each scope has before anything is measured; the last one is active.
+/// How many revisions each scope has, and about how many it keeps; the last one is active.
 pub const REVISIONS: u32 = 10;
+
+/// How many revisions a scope may have had added, on average, before the oldest ones go.
+const MOST_ADDED: u64 = 2;
 
 /// A database, and what its clients know of it.
 pub struct Database {
     /// Where it is.
     pub url: String,
+    name: String,
     scopes: Vec<(Scope, AtomicU32)>,
+    /// The sum of all active numbers when the scopes had [`REVISIONS`] revisions each.
+    shortened_at: AtomicU64,
     turn: AtomicU64,
 }
 
@@ -34,7 +40,35 @@ impl Database {
         PostgresStore::migrate(&PostgresOptions::from_url(&url)?).await?;
         cluster.sql(&name, &filling(spaces, materials)?);
         let scopes = (1..=spaces).map(|number| Ok((scope(number)?, AtomicU32::new(REVISIONS))));
-        Ok(Self { url, scopes: scopes.collect::<anyhow::Result<_>>()?, turn: AtomicU64::new(0) })
+        Ok(Self {
+            url,
+            name,
+            scopes: scopes.collect::<anyhow::Result<_>>()?,
+            shortened_at: AtomicU64::new(u64::from(spaces) * u64::from(REVISIONS)),
+            turn: AtomicU64::new(0),
+        })
+    }
+
+    /// Takes away the oldest revisions once scopes have become long, so that the last sample finds what the first one
+    /// found.
+    pub fn shorten(&self, cluster: &Cluster) {
+        let newest: u64 = self.scopes.iter().map(|(_, active)| u64::from(active.load(Ordering::Relaxed))).sum();
+        let most = self.shortened_at.load(Ordering::Relaxed) + MOST_ADDED * self.scopes.len() as u64;
+        if newest > most {
+            self.shortened_at.store(newest, Ordering::Relaxed);
+            cluster.sql(
+                &self.name,
+                &format!(
+                    "DELETE FROM knowledge_space_profile_revisions AS revision
+                     USING knowledge_space_profile_heads AS head
+                     WHERE
+                       revision.tenant_id = head.tenant_id AND revision.knowledge_space_id = head.knowledge_space_id
+                       AND revision.kind = head.kind AND revision.revision <= head.active_revision - {REVISIONS};
+                     VACUUM knowledge_space_profile_revisions;
+                     VACUUM knowledge_space_profile_heads"
+                ),
+            );
+        }
     }
 
     /// The scope that a client uses next, with the number of its active revision. No other client of the same

@@ -86,6 +86,7 @@ struct Place {
     case: String,
     subject: &'static str,
     clients: usize,
+    database: Arc<Database>,
     work: Work,
     samples: Vec<f64>,
 }
@@ -133,13 +134,15 @@ async fn measure(cluster: &Cluster, options: &Options) -> anyhow::Result<Vec<Row
                 }
                 let case = name(task, clients, *spaces);
                 let work = work(task, clients, subject, database, &materials);
-                places.push(Place { case, subject: subject_name, clients, work, samples: Vec::new() });
+                let database = Arc::clone(database);
+                places.push(Place { case, subject: subject_name, clients, database, work, samples: Vec::new() });
             }
         }
     }
     // The first round is not kept: of each statement a connection plans the first runs anew.
     for round in 0..=options.samples {
         for place in &mut places {
+            place.database.shorten(cluster);
             let took = load::slice(place.clients, options.slice, &place.work).await;
             let took = took.with_context(|| format!("{}, {}", place.case, place.subject))?;
             if round > 0 {
