@@ -318,6 +318,15 @@ impl RevisionRow {
         Ok((capability, order))
     }
 
+    /// Whether the row's columns are those of a snapshot's model and dimension, whatever else it says.
+    pub(crate) fn has_identity_of(&self, snapshot: &Snapshot) -> bool {
+        let identity = snapshot.identity();
+        self.plugin_id == identity.selection.plugin_id()
+            && self.provider == identity.selection.provider()
+            && self.model == identity.selection.model()
+            && self.dimension == identity.dimension.map(i64::from)
+    }
+
     /// The latest time in the row.
     pub fn latest_stamp(&self) -> Timestamp {
         [self.activated_at, self.superseded_at, self.failed_at]

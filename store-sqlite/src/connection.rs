@@ -3,6 +3,7 @@
 //! They happen one after the other, on a thread that owns the connection or on the threads that make them. A caller
 //! that stops waiting leaves its job to finish: each is one transaction and so happens wholly or not at all.
 
+use std::borrow::Borrow;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -73,16 +74,26 @@ impl Calls {
                 orders.send(Order::Do(Box::new(job))).map_err(|_| ended())?;
                 answered.await.map_err(|_| ended())?
             }
+            Self::InPlace { connection, blocking } => in_place(connection, blocking, job),
+        }
+    }
+
+    /// As [`call`](Self::call), of a job that looks at something, which only the thread needs a copy of.
+    pub(crate) async fn call_with<
+        A: ToOwned<Owned: Borrow<A> + Send + 'static> + Sync + ?Sized,
+        T: Send + 'static,
+    >(
+        &self,
+        argument: &A,
+        job: impl FnOnce(&mut Connection, &A) -> Result<T, JobError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::OnThread(_) => {
+                let argument = argument.to_owned();
+                self.call(move |connection| job(connection, argument.borrow())).await
+            }
             Self::InPlace { connection, blocking } => {
-                let (mut job, mut answer) = (Some(job), None);
-                blocking(&mut || {
-                    // Another job that panicked may have left a transaction open.
-                    let Ok(mut connection) = connection.lock() else { return };
-                    if let (Some(connection), Some(job)) = (connection.as_mut(), job.take()) {
-                        answer = Some(job(connection).map_err(StoreError::from));
-                    }
-                });
-                answer.unwrap_or_else(|| Err(ended()))
+                in_place(connection, blocking, |connection| job(connection, argument))
             }
         }
     }
@@ -101,6 +112,22 @@ impl Calls {
             }
         }
     }
+}
+
+fn in_place<T>(
+    connection: &Mutex<Option<Connection>>,
+    blocking: &Blocking,
+    job: impl FnOnce(&mut Connection) -> Result<T, JobError>,
+) -> Result<T, StoreError> {
+    let (mut job, mut answer) = (Some(job), None);
+    blocking(&mut || {
+        // Another job that panicked may have left a transaction open.
+        let Ok(mut connection) = connection.lock() else { return };
+        if let (Some(connection), Some(job)) = (connection.as_mut(), job.take()) {
+            answer = Some(job(connection).map_err(StoreError::from));
+        }
+    });
+    answer.unwrap_or_else(|| Err(ended()))
 }
 
 fn ended() -> StoreError {

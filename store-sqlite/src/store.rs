@@ -99,8 +99,8 @@ impl SqliteStore {
 #[async_trait::async_trait]
 impl Store for SqliteStore {
     async fn load_scopes(&self, queries: &[ScopeQuery]) -> Result<Vec<ScopeState>, StoreError> {
-        let queries = queries.to_vec();
-        self.timed(move |connection, clock| load::scopes(connection, &queries, clock)).await
+        let clock = Arc::clone(&self.clock);
+        self.calls.call_with(queries, move |connection, queries| load::scopes(connection, queries, &*clock)).await
     }
 
     async fn load_space(&self, space: &Space) -> Result<SpaceState, StoreError> {
@@ -114,8 +114,7 @@ impl Store for SqliteStore {
     }
 
     async fn apply(&self, change: &Change) -> Result<Applied, StoreError> {
-        let change = change.clone();
-        self.calls.call(move |connection| apply::apply(connection, &change)).await
+        self.calls.call_with(change, apply::apply).await
     }
 
     async fn load_backfills(&self, fences: &[Fence]) -> Result<Vec<LedgerState>, StoreError> {

@@ -138,11 +138,15 @@ pub(super) fn changes_something(
     capability: &Capability,
     allow_unchanged: bool,
 ) -> Result<(), Refusal> {
-    let active = state.head_revision.as_ref().filter(|row| row.status == RevisionStatus::Active);
-    let Some(active) = active.and_then(|row| row.verify(&state.scope).ok()) else { return Ok(()) };
+    // One with other columns is of another configuration or corrupt.
+    let may_be_same = |row: &&RevisionRow| row.status == RevisionStatus::Active && row.has_identity_of(snapshot);
+    let Some(active) = state.head_revision.as_ref().filter(may_be_same).filter(|_| !allow_unchanged) else {
+        return Ok(());
+    };
+    let Ok(active) = active.verify(&state.scope) else { return Ok(()) };
     let is_same = active.has_configuration_of(snapshot, capability)
         && active.capability.is_same_but_for_check_times(capability);
-    if is_same && !allow_unchanged { Err(Refusal::NoChange(active.number())) } else { Ok(()) }
+    if is_same { Err(Refusal::NoChange(active.number())) } else { Ok(()) }
 }
 
 /// Moves the head to a revision, or creates it there.

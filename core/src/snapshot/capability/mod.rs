@@ -4,6 +4,8 @@ mod install_identity;
 mod observation;
 mod reading;
 
+use std::borrow::Cow;
+
 pub(super) use install_identity::InstallIdentity;
 pub use observation::{Observation, capability_digest};
 use reading::read_content;
@@ -24,8 +26,6 @@ pub struct Capability {
     canonical: String,
     digest: Digest,
     content: CapabilityContent,
-    /// The digest without check times: what two checks of an unchanged model have in common.
-    substance: Digest,
 }
 
 /// What a capability snapshot says.
@@ -174,9 +174,7 @@ impl Capability {
     }
 
     fn of(canonical: String, content: CapabilityContent) -> Self {
-        let digest = Digest::of(canonical.as_bytes());
-        let substance = content.substance().map_or(digest, |text| Digest::of(text.as_bytes()));
-        Self { canonical, digest, content, substance }
+        Self { digest: Digest::of(canonical.as_bytes()), canonical, content }
     }
 
     /// Reads what a store holds: whatever object somebody wrote is kept, typed only if it follows the rules.
@@ -221,7 +219,12 @@ impl Capability {
 
     /// Whether two capability snapshots are the same but for the times of the checks.
     pub fn is_same_but_for_check_times(&self, other: &Self) -> bool {
-        self.substance == other.substance
+        self.substance() == other.substance()
+    }
+
+    /// The canonical text without check times: what two checks of an unchanged model have in common.
+    fn substance(&self) -> Cow<'_, str> {
+        self.content.substance().map_or(Cow::Borrowed(&self.canonical), Cow::Owned)
     }
 
     /// Two keys of a free-form capability because of which a reader that orders keys by collation would find
