@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use space_profiles_conformance::{ANN, by, embedding, five_minutes, free_form, limit, number, space_of, usual};
 use space_profiles_core::{
-    Draw, Error, Kind, OsDraw, Proposal, Registry, RevisionNumber, RevisionStatus, Scope, SpaceFilter, StoreCode,
-    WorkerId,
+    Draw, Error, Head, Kind, OsDraw, Proposal, Registry, RevisionNumber, RevisionStatus, Scope, SpaceFilter,
+    StoreCode, WorkerId,
 };
 use space_profiles_postgres::{PostgresOptions, PostgresStore};
 use sqlx::{Connection, PgConnection};

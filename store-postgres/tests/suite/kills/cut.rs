@@ -40,6 +40,40 @@ async fn g4_02_g4_12_g6_07_an_activation_survives_a_connection_that_is_lost_at_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g4_12_g6_07_what_is_written_without_a_load_survives_a_connection_that_is_lost_at_any_statement() {
+    const ROUNDS: u32 = 7;
+    let cluster = cluster().await;
+    let proxy = Proxy::start(cluster.port());
+    let straight = registry(&cluster.url(DATABASE), 5_000).await;
+    for (pooled, statements) in [("", 1), ("?pgbouncer=true", 3)] {
+        let registry = registry(&format!("{}{pooled}", proxy.url(DATABASE)), 5_000).await;
+        for (cut, replays) in
+            [(Cut::BeforeStatement as fn(u32) -> Cut, false), (Cut::AfterStatementSent as fn(u32) -> Cut, true)]
+        {
+            for command in [Command::Propose, Command::Publish] {
+                let mut writer = Writer::new(&registry, &Pace::default()).await;
+                writer.propose_and_activate().await;
+                for round in 0..ROUNDS * statements {
+                    let at = round % statements + 1;
+                    writer.revision += 1;
+                    proxy.cut(cut(at));
+                    let replayed = writer.once(command).await.unwrap();
+                    tokio::task::block_in_place(|| proxy.wait_for_cut());
+                    let may_replay = replays && at == statements;
+                    assert!(may_replay || !replayed, "{command:?}, {:?}, pooled: {pooled}", cut(at));
+                    assert!(!may_replay || replayed || pooled.is_empty(), "{command:?}, {:?}", cut(at));
+                    if command == Command::Propose {
+                        writer.until_done(Command::Activate).await;
+                    }
+                }
+                writer.assert_agrees(&straight).await;
+            }
+        }
+    }
+    assert_eq!(audit_errors(&straight).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn g6_07_a_first_publication_survives_a_connection_that_is_lost_at_its_commit() {
     const SCOPES: u32 = 50;
     let cluster = cluster().await;

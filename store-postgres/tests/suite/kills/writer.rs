@@ -2,11 +2,12 @@
 
 use super::*;
 
-/// One of a scope's two commands for each of its revisions.
+/// A command for one of a scope's revisions: each is proposed and activated, or published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     Propose,
     Activate,
+    Publish,
 }
 
 /// The only writer of a scope: nobody else explains what it finds.
@@ -132,8 +133,7 @@ impl Writer {
     pub(super) async fn once(&self, command: Command) -> Result<bool, Error> {
         match command {
             Command::Propose => {
-                let (snapshot, capability) =
-                    (usual(self.scope.kind, self.revision).to_string(), free_form().to_string());
+                let (snapshot, capability) = self.proposed();
                 let proposal = Proposal::new(snapshot.as_bytes(), capability.as_bytes(), by(ANN));
                 let outcome = self.registry.propose(&self.scope, &proposal).await?;
                 assert_eq!(outcome.value.number(), number(self.revision));
@@ -142,11 +142,25 @@ impl Writer {
             Command::Activate => {
                 let revision = number(self.revision);
                 let outcome = self.registry.activate(&self.scope, revision, self.expected(), &by(ANN)).await?;
-                let head = outcome.value.head;
-                assert_eq!((head.active_revision, head.row_version.get()), (revision, self.revision));
+                self.assert_moved(outcome.value.head);
+                Ok(outcome.replayed)
+            }
+            Command::Publish => {
+                let (snapshot, capability) = self.proposed();
+                let proposal = Proposal::new(snapshot.as_bytes(), capability.as_bytes(), by(ANN));
+                let outcome = self.registry.publish(&self.scope, &proposal, self.expected()).await?;
+                self.assert_moved(outcome.value.head);
                 Ok(outcome.replayed)
             }
         }
+    }
+
+    fn proposed(&self) -> (String, String) {
+        (usual(self.scope.kind, self.revision).to_string(), free_form().to_string())
+    }
+
+    fn assert_moved(&self, head: Head) {
+        assert_eq!((head.active_revision, head.row_version.get()), (number(self.revision), self.revision));
     }
 
     pub(super) async fn is_done(&self, command: Command) -> bool {
