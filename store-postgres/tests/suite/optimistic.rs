@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use space_profiles_conformance::{ANN, Fixture, by, free_form, number, target, usual};
+use space_profiles_conformance::{ANN, Fixture, by, code, free_form, number, target, usual};
 use space_profiles_core::decide::{self, Activation, Proposed, Publication};
 use space_profiles_core::snapshot::{Capability, Snapshot};
 use space_profiles_core::{Draw, Head, Kind, Scope, Store, Timestamp};
@@ -263,5 +263,36 @@ async fn no_head_is_moved_where_anything_is_otherwise() {
         with.tamper(&scope, obstacle);
         assert_eq!(with.writes_nothing_or(&scope, with.publish(&scope, 3, 3, 2)).await, None, "{obstacle}");
         assert_eq!(with.activate(&other, obstacle).await, None, "{obstacle}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_remembered_of_a_candidate_is_never_taken_for_what_is_stored() {
+    let database = Database::migrated();
+    let (one, other) = (Way::Directly.client(&database, "").await, Way::Directly.client(&database, "").await);
+    let scope = one.history(Kind::Embedding, 2).await;
+    one.propose(&scope, 3).await.unwrap();
+    other.fail(&scope, 3, "NOT_WANTED").await.unwrap();
+    assert_eq!(code(one.activate(&scope, 3, Some(2)).await), "NOT_CANDIDATE");
+
+    // The scope is another one by now, and so is its candidate.
+    one.propose(&scope, 4).await.unwrap();
+    other.registry.delete_space(&scope.space).await.unwrap();
+    assert_eq!(code(one.activate(&scope, 4, Some(2)).await), "REVISION_NOT_FOUND");
+    publish_three(&other, &scope).await;
+    one.propose(&scope, 4).await.unwrap();
+    other.registry.delete_space(&scope.space).await.unwrap();
+    publish_three(&other, &scope).await;
+    let theirs = other.propose(&scope, 4).await.unwrap().value;
+    let activated = one.activate(&scope, 4, Some(3)).await.unwrap().value;
+    assert_eq!((activated.revision.id, activated.revision.created_at), (theirs.id, theirs.created_at));
+    assert_eq!(one.registry.head(&scope).await.unwrap(), activated);
+}
+
+/// Adds the space, and revisions 1 to 3.
+async fn publish_three(client: &Fixture, scope: &Scope) {
+    client.registry.add_space(&scope.space, None).await.unwrap();
+    for revision in 1..=3 {
+        client.publish(scope, revision, Some(revision - 1).filter(|before| *before > 0)).await.unwrap();
     }
 }
