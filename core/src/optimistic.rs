@@ -39,7 +39,8 @@ pub trait OptimisticStore: Send + Sync {
 }
 
 /// Append a candidate. Expected: the space is writable; the newest revision is the one before this; the scope has no
-/// candidate; no revision of it carries this one's vector space; and [`Novelty`].
+/// candidate; no revision of it carries this one's vector space; no other service reads the rows, unless it
+/// [reads them alike](Self::is_read_alike); and [`Novelty`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TryAppend {
     /// The candidate, but for its times.
@@ -48,6 +49,8 @@ pub struct TryAppend {
     pub previous: RevisionNumber,
     /// What the active revision must be different in, if there is one.
     pub novelty: Novelty,
+    /// Whether whoever digests the capability finds the same, in whatever order of keys: it is a typed one.
+    pub is_read_alike: bool,
 }
 
 /// Append a revision that is active at once. Expected: what [`TryAppend`] expects; the head is at

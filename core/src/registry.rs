@@ -159,13 +159,13 @@ impl Registry {
         let mut start = Start::FRESH;
         if let Some(store) = self.store.optimistic().filter(|_| expected.is_some())
             && let Some(row) = store.recall_revision(scope, revision).await?
-            && let Ok(revision) = row.verify(scope)
-            && let Some(activate) = decide::try_activate(revision, &command)
+            && let Ok(verified) = row.verify(scope)
+            && let Some(activate) = decide::try_activate(verified, &command)
         {
             match self.attempted(store.try_activate(&activate).await).await? {
                 Attempt::Written(head) => {
-                    let revision = activate.candidate.activated(head.updated_at, by);
-                    return Ok(Outcome { value: ActiveProfile { head, revision }, replayed: false });
+                    let active = activate.candidate.activated(head.updated_at, by);
+                    return Ok(Outcome { value: ActiveProfile { head, revision: active }, replayed: false });
                 }
                 Attempt::Unwritten(next) => start = next,
             }

@@ -9,8 +9,13 @@ use space_profiles_core::{RevisionNumber, RevisionRow, Scope};
 /// How many candidates are remembered.
 const MOST: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
 
-/// How long the JSON of a remembered candidate is at most, in bytes: so that all of them take a few mebibytes.
+/// How long the JSON of a candidate is at most, in bytes, that is worth remembering and sending to be compared: all that
+/// are remembered take a few mebibytes.
 const LONGEST: usize = 16 << 10;
+
+pub(crate) fn is_short(candidate: &RevisionRow) -> bool {
+    candidate.snapshot.len() + candidate.capability_snapshot.len() <= LONGEST
+}
 
 /// Candidates that need not be read back to be activated. They are what the database held once, so whoever acts on one
 /// compares it.
@@ -25,13 +30,13 @@ impl Appended {
     }
 
     pub(crate) fn remember(&self, scope: &Scope, candidate: RevisionRow) {
-        if candidate.snapshot.len() + candidate.capability_snapshot.len() <= LONGEST {
+        if is_short(&candidate) {
             self.candidates().put((scope.clone(), candidate.revision), candidate);
         }
     }
 
-    /// The candidate with a number, which is forgotten: whatever it is wanted for, it is no candidate afterwards, or
-    /// was none before.
+    /// The candidate with a number, which is forgotten: its activation usually succeeds, and one that does not reads it
+    /// the next time.
     pub(crate) fn take(&self, scope: &Scope, number: RevisionNumber) -> Option<RevisionRow> {
         self.candidates().pop(&(scope.clone(), number))
     }

@@ -43,6 +43,12 @@ pub(crate) fn is_conflict(error: &SqlxError) -> bool {
     matches!(sqlstate(error), Some("40001" | "40P01"))
 }
 
+/// Whether a statement failed because it writes or locks, which a mere look would not: the server takes no writes, the
+/// role may not write, or somebody holds a lock for too long.
+pub(crate) fn forbids_writing(error: &SqlxError) -> bool {
+    matches!(sqlstate(error), Some("25006" | "42501" | "55P03"))
+}
+
 /// Whether the connection is gone, with or without a last word of the server.
 pub(crate) fn is_lost(error: &SqlxError) -> bool {
     match error {

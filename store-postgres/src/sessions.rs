@@ -8,7 +8,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{Connection, Postgres};
 
-use crate::error::{is_conflict, is_lost, outcome_unknown, refused_write, store_error};
+use crate::error::{forbids_writing, is_conflict, is_lost, outcome_unknown, refused_write, store_error};
 use crate::options::{Conduct, PostgresOptions};
 use crate::repeats::{FRESH_STARTS, Repeats, back_off};
 use crate::rows::Columns;
@@ -137,11 +137,17 @@ impl Sessions {
         Ok(Applied::Done)
     }
 
-    /// The rows of one statement that writes, none if it found something otherwise or others were in the way.
+    /// The rows of one statement that writes if all is as it expects; none if it is not, if others were in the way, or
+    /// if it was not even let look: whoever may not write, or not yet, may still be told what there is to say instead.
     pub(crate) async fn try_write(&self, call: Call) -> Result<Vec<PgRow>, StoreError> {
         match self.once(call).await {
             Ok(rows) => Ok(rows),
             Err(Unanswered { error, may_have_written: true }) if is_lost(&error) => Err(outcome_unknown(&error)),
+            Err(Unanswered { error, .. }) if is_conflict(&error) => {
+                back_off(1).await;
+                Ok(Vec::new())
+            }
+            Err(Unanswered { error, .. }) if forbids_writing(&error) => Ok(Vec::new()),
             Err(Unanswered { error, .. }) => unwritten(&error),
         }
     }

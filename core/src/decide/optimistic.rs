@@ -9,9 +9,10 @@ use crate::numbers::RevisionNumber;
 use crate::optimistic::{Novelty, TryActivate, TryAppend, TryPublish};
 use crate::revision::{Revision, RevisionStatus};
 use crate::scope::{Kind, Scope};
+use crate::snapshot::CapabilityContent;
 use crate::time::Timestamp;
 
-/// Decides [`propose`](super::propose) where the active revision is the one before.
+/// Decides [`propose`](super::propose); of a retrieval profile, where the active revision is the one before, if any.
 pub fn try_propose(scope: &Scope, proposed: &Proposed) -> Option<TryAppend> {
     let previous = proposed.snapshot.revision().previous()?;
     try_append(scope, proposed, previous, previous)
@@ -31,8 +32,7 @@ fn try_append(
     active: RevisionNumber,
 ) -> Option<TryAppend> {
     let Proposed { snapshot, capability, .. } = proposed;
-    // Whether the other service reads the row, nobody knows yet.
-    if capability.keys_out_of_order().is_some() || !vector_space_is_proven(snapshot, capability) {
+    if !vector_space_is_proven(snapshot, capability) {
         return None;
     }
     let same = match scope.kind {
@@ -40,7 +40,12 @@ fn try_append(
         Kind::Retrieval => Some((active, snapshot.renumbered(active).digest())),
     };
     let novelty = Novelty { is_waived: proposed.allow_unchanged, same };
-    Some(TryAppend { revision: proposed.candidate(scope, Timestamp::EARLIEST), previous, novelty })
+    Some(TryAppend {
+        revision: proposed.candidate(scope, Timestamp::EARLIEST),
+        previous,
+        novelty,
+        is_read_alike: *capability.content() != CapabilityContent::FreeForm,
+    })
 }
 
 /// Decides [`activate`](super::activate) of a revision as it was verified.

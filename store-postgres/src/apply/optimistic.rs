@@ -10,6 +10,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use super::revisions::{insert_revision, with_content};
+use crate::appended::is_short;
 use crate::load::integer;
 use crate::rows::Columns;
 use crate::sessions::Sessions;
@@ -64,7 +65,8 @@ macro_rules! differs {
     };
 }
 
-/// That `revision` says what was verified: all that [`with_content`] says, but for who activates it.
+/// That `revision` says what was verified: all that [`with_content`] says, and that nobody has activated or failed it.
+/// When it was proposed cannot have changed (a trigger), and a candidate has no other times (a constraint).
 macro_rules! is_what_was_verified {
     () => {
         "revision.id = $4 AND revision.revision = $5 AND revision.state = $6
@@ -72,19 +74,27 @@ macro_rules! is_what_was_verified {
          AND revision.capability_snapshot = $9::jsonb AND revision.capability_snapshot_digest = $10
          AND revision.plugin_id = $11 AND revision.provider = $12 AND revision.model = $13
          AND revision.vector_space_id IS NOT DISTINCT FROM $14 AND revision.dimension IS NOT DISTINCT FROM $15
-         AND revision.created_by_subject_id = $16"
+         AND revision.created_by_subject_id = $16
+         AND revision.activated_by_subject_id IS NULL AND revision.failed_by_subject_id IS NULL"
     };
 }
 
-/// That no other service moves heads, if that is asked about.
-macro_rules! heads_move_here {
-    ($manages_heads:literal) => {
+/// That no other service manages the database, unless it may.
+macro_rules! is_ours_unless {
+    ($may_be_managed:literal) => {
         concat!(
             "(",
-            $manages_heads,
+            $may_be_managed,
             "::boolean
                OR to_regclass(quote_ident(current_schema()) || '.projection_set_publication_heads') IS NULL)"
         )
+    };
+}
+
+/// That no revision of the scope carries the vector space, of an embedding.
+macro_rules! vector_space_is_free {
+    () => {
+        no_revision!("$14::text IS NOT NULL AND found.vector_space_id = $14")
     };
 }
 
@@ -145,12 +155,15 @@ macro_rules! head_moved {
 
 statements! {
     /// That there is no candidate is also guarded by the scope's unique index, as is the number.
+    ///
+    /// States are asked about one by one, here and below: each has a unique index of its own, while a list of states
+    /// would be looked for in all of a scope's history.
     TRY_APPEND = concat!(
         "WITH
            ", clock!(), ",
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
            newest AS MATERIALIZED (
-             SELECT revision.revision, revision.state, revision.updated_at
+             SELECT revision.revision, revision.updated_at
              FROM knowledge_space_profile_revisions AS revision
              WHERE (SELECT true FROM space) AND ", of_scope!("revision"), "
              ORDER BY revision.revision DESC LIMIT 1
@@ -164,11 +177,12 @@ statements! {
            LEFT JOIN knowledge_space_profile_revisions AS revision
              ON revision.id = head.profile_revision_id AND ", of_scope!("revision"), "
          WHERE
-           newest.revision = $19::integer AND newest.state <> 'candidate' AND newest.updated_at <= clock.at
+           newest.revision = $19::integer AND newest.updated_at <= clock.at
+           AND ", no_revision!("found.state = 'candidate'"), " AND ", is_ours_unless!("$23"), "
            AND (head.updated_at <= clock.at) IS NOT FALSE
            AND (", latest_stamp!(), " <= clock.at) IS NOT FALSE
            AND ((revision.state = 'active') IS NOT TRUE OR ", differs!(), ")
-           AND ", no_revision!("found.vector_space_id = $14"), "
+           AND ", vector_space_is_free!(), "
          RETURNING created_at"
     );
 
@@ -176,10 +190,10 @@ statements! {
         "WITH
            ", clock!(), ",
            space AS MATERIALIZED (", writable_space!("FOR SHARE"), "),
-           ", former!("space", "$23", concat!(
-                differs!(), " AND ", heads_move_here!("$24"), " AND ",
-                no_revision!("found.state IN ('active', 'candidate') AND found.revision <> $23"), " AND ",
-                no_revision!("found.vector_space_id = $14"),
+           ", former!("space", "$24", concat!(
+                differs!(), " AND ", is_ours_unless!("$23"), " AND ",
+                no_revision!("found.state = 'active' AND found.revision <> $24"), " AND ",
+                no_revision!("found.state = 'candidate'"), " AND ", vector_space_is_free!(),
                 " AND (
                    SELECT newest.revision = $19::integer AND newest.updated_at <= clock.at
                    FROM knowledge_space_profile_revisions AS newest
@@ -187,7 +201,7 @@ statements! {
                    ORDER BY newest.revision DESC LIMIT 1
                  )"
               )), ",
-           ", head_moved!("$23"), ",
+           ", head_moved!("$24"), ",
            published AS (
              ", insert_revision!("superseded.updated_at", "superseded.updated_at", "superseded.updated_at"), "
              FROM superseded
@@ -207,8 +221,8 @@ statements! {
              FOR UPDATE OF revision
            ),
            ", former!("candidate", "$19", concat!(
-                no_revision!("found.state IN ('active', 'candidate') AND found.revision NOT IN ($5, $19)"), " AND ",
-                no_revision!("found.revision > $5"), " AND ", heads_move_here!("$20")
+                no_revision!("found.state = 'active' AND found.revision <> $19"), " AND ",
+                no_revision!("found.revision > $5"), " AND ", is_ours_unless!("$20")
               )), ",
            ", head_moved!("$19"), "
          UPDATE knowledge_space_profile_revisions AS revision
@@ -228,7 +242,8 @@ pub(crate) async fn try_append(
     append: &TryAppend,
     row: &RevisionRow,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let rows = sessions.try_write(appending(sessions, TRY_APPEND, append, row)).await?;
+    let call = appending(sessions, TRY_APPEND, append, row).with(append.is_read_alike);
+    let rows = sessions.try_write(call).await?;
     rows.first().map(|row| Columns::of(row).time("created_at")).transpose()
 }
 
@@ -237,8 +252,8 @@ pub(crate) async fn try_publish(sessions: &Sessions, publish: &TryPublish) -> Re
     let by = Some(candidate.created_by.clone());
     let row = RevisionRow { status: RevisionStatus::Active, activated_by: by, ..candidate };
     let call = appending(sessions, TRY_PUBLISH, &publish.append, &row)
-        .with(integer(publish.expected.get()))
-        .with(sessions.manages_heads());
+        .with(publish.append.is_read_alike && sessions.manages_heads())
+        .with(integer(publish.expected.get()));
     let rows = sessions.try_write(call).await?;
     rows.first().map(|row| head_at(row, &publish.append.revision)).transpose()
 }
@@ -246,6 +261,9 @@ pub(crate) async fn try_publish(sessions: &Sessions, publish: &TryPublish) -> Re
 pub(crate) async fn try_activate(sessions: &Sessions, activate: &TryActivate) -> Result<Option<Head>, StoreError> {
     let TryActivate { candidate, by, expected } = activate;
     let row = RevisionRow { activated_by: Some(by.as_str().to_owned()), ..candidate.to_row() };
+    if !is_short(&row) {
+        return Ok(None);
+    }
     let call = with_content(Call::of_scope(TRY_ACTIVATE, &candidate.scope), &row)
         .with(sessions.now())
         .with(integer(expected.get()))
@@ -256,7 +274,7 @@ pub(crate) async fn try_activate(sessions: &Sessions, activate: &TryActivate) ->
 
 /// A call whose arguments from $4 to $22 are the new row's and what it must be different in.
 fn appending(sessions: &Sessions, statement: Statement, append: &TryAppend, row: &RevisionRow) -> Call {
-    let TryAppend { revision, previous, novelty } = append;
+    let TryAppend { revision, previous, novelty, .. } = append;
     with_content(Call::of_scope(statement, &revision.scope), row)
         .with(sessions.now())
         .with(integer(previous.get()))

@@ -7,7 +7,7 @@ use space_profiles_core::decide::{self, Activation, Proposed, Publication};
 use space_profiles_core::snapshot::{Capability, Snapshot};
 use space_profiles_core::{Draw, Head, Kind, Scope, Store, Timestamp};
 
-use crate::clients::Way;
+use crate::clients::{Session, Way};
 use crate::databases::Database;
 
 /// What is otherwise for whoever writes to a scope whose revisions are 1 and 2, the active one. `$SCOPE` names its rows,
@@ -38,7 +38,8 @@ const OBSTACLES_TO_VECTORS: [&str; 2] = [
 ];
 
 /// What is otherwise for whoever moves the head from revision 2.
-const OBSTACLES_TO_MOVING: [&str; 4] = [
+const OBSTACLES_TO_MOVING: [&str; 5] = [
+    "UPDATE knowledge_space_profile_heads SET created_at = '-infinity' WHERE $SCOPE",
     "UPDATE knowledge_space_profile_heads SET active_revision = 1 WHERE $SCOPE",
     "UPDATE knowledge_space_profile_heads SET profile_revision_id = gen_random_uuid() WHERE $SCOPE",
     "UPDATE knowledge_space_profile_heads SET row_version = 2147483647 WHERE $SCOPE",
@@ -47,7 +48,9 @@ const OBSTACLES_TO_MOVING: [&str; 4] = [
 ];
 
 /// What is otherwise for whoever activates revision 3.
-const OBSTACLES_TO_ACTIVATING: [&str; 14] = [
+const OBSTACLES_TO_ACTIVATING: [&str; 16] = [
+    "UPDATE knowledge_space_profile_revisions SET activated_by_subject_id = 'user:eve' WHERE $SCOPE AND revision = 3",
+    "UPDATE knowledge_space_profile_revisions SET failed_by_subject_id = 'user:eve' WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions SET id = gen_random_uuid() WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions
      SET state = 'failed', failed_at = now(), failure_code = 'NOT_WANTED', failure_message = ''
@@ -62,10 +65,14 @@ const OBSTACLES_TO_ACTIVATING: [&str; 14] = [
     "UPDATE knowledge_space_profile_revisions SET provider = 'other' WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions SET model = 'other' WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions
-     SET vector_space_id = CASE kind WHEN 'embedding' THEN 'other' END, kind = kind, created_by_subject_id = 'user:eve'
+     SET
+       vector_space_id = CASE kind WHEN 'embedding' THEN 'other' END,
+       provider = CASE kind WHEN 'retrieval' THEN 'x' ELSE provider END
      WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions
-     SET dimension = CASE kind WHEN 'embedding' THEN 1 END, provider = CASE kind WHEN 'retrieval' THEN 'x' ELSE provider END
+     SET
+       dimension = CASE kind WHEN 'embedding' THEN 1 END,
+       provider = CASE kind WHEN 'retrieval' THEN 'x' ELSE provider END
      WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions SET created_by_subject_id = 'user:eve' WHERE $SCOPE AND revision = 3",
     "UPDATE knowledge_space_profile_revisions SET updated_at = now() + interval '1 hour' WHERE $SCOPE AND revision = 3",
@@ -210,6 +217,22 @@ async fn nothing_is_appended_where_anything_is_otherwise() {
             let published = with.writes_nothing_or(&scope, with.publish(&scope, 3, 3, 2)).await;
             assert_eq!(published, None, "{kind}: {obstacle}");
         }
+        // The newest revision is another than the active one, and later than the clock.
+        let scope = with.client.history(kind, 2).await;
+        with.client.propose(&scope, 3).await.unwrap();
+        with.client.fail(&scope, 3, "NOT_WANTED").await.unwrap();
+        with.tamper(
+            &scope,
+            "UPDATE knowledge_space_profile_revisions SET updated_at = now() + interval '1 hour'
+             WHERE $SCOPE AND revision = 3",
+        );
+        with.tamper(
+            &scope,
+            "UPDATE knowledge_space_profile_revisions SET model = 'm' WHERE $SCOPE AND revision = 2",
+        );
+        assert_eq!(with.writes_nothing_or(&scope, with.append(&scope, 4, 4)).await, None);
+        assert_eq!(with.writes_nothing_or(&scope, with.publish(&scope, 4, 4, 2)).await, None);
+
         let scope = with.client.history(kind, 2).await;
         // A gap, and a number that is taken.
         for revision in [2, 4] {
@@ -262,6 +285,9 @@ async fn no_head_is_moved_where_anything_is_otherwise() {
         with.client.propose(&other, 3).await.unwrap();
         with.tamper(&scope, obstacle);
         assert_eq!(with.writes_nothing_or(&scope, with.publish(&scope, 3, 3, 2)).await, None, "{obstacle}");
+        // Who reads the rows may know another order of the free-form capability's keys.
+        let appended = with.writes_nothing_or(&scope, with.append(&scope, 3, 3)).await;
+        assert_eq!(appended.is_none(), obstacle == PUBLICATIONS);
         assert_eq!(with.activate(&other, obstacle).await, None, "{obstacle}");
     }
 }
@@ -287,6 +313,26 @@ async fn what_is_remembered_of_a_candidate_is_never_taken_for_what_is_stored() {
     let activated = one.activate(&scope, 4, Some(3)).await.unwrap().value;
     assert_eq!((activated.revision.id, activated.revision.created_at), (theirs.id, theirs.created_at));
     assert_eq!(one.registry.head(&scope).await.unwrap(), activated);
+}
+
+#[tokio::test]
+async fn a_repeat_and_a_refusal_need_no_lock() {
+    for way in Way::BOTH {
+        let database = Database::migrated();
+        let client = way.client(&database, "lock_timeout_ms=100").await;
+        for kind in Kind::ALL {
+            let scope = client.history(kind, 1).await;
+            client.propose(&scope, 2).await.unwrap();
+            let id = &scope.space.id;
+            let locked = format!("SELECT FROM knowledge_spaces WHERE id = '{id}' FOR UPDATE");
+            let session = Session::holding(&database, &locked).await;
+            assert!(client.propose(&scope, 2).await.unwrap().replayed);
+            assert_eq!(code(client.propose(&scope, 3).await), "CANDIDATE_EXISTS");
+            assert_eq!(code(client.publish(&scope, 3, Some(2)).await), "HEAD_CONFLICT");
+            assert_eq!(code(client.activate(&scope, 2, Some(1)).await), "STORE_BUSY");
+            drop(session);
+        }
+    }
 }
 
 /// Adds the space, and revisions 1 to 3.

@@ -90,23 +90,32 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         "NULL, ARRAY['tenant-1'], ARRAY['018f0d60-7a49-7cc2-9c00-000000000001']::uuid[], ARRAY['embedding'], ARRAY[3],
          ARRAY['v'], ARRAY['{candidate}']::uuid[], ARRAY[true], ARRAY[1]"
     );
-    // Of this scope the newest revision is the active one.
-    let settled = "'tenant-2', '018f0d60-7a49-7cc2-9c00-000000000002', 'embedding'";
+    // Two scopes with a long history; in the first the newest revision is the active one, in the second a candidate.
+    let retrieval =
+        |space: u32| format!("'tenant-{space}', '018f0d60-7a49-7cc2-9c00-00000000000{space}', 'retrieval'");
+    let (settled, waiting) = (retrieval(2), retrieval(3));
+    for long in [&settled, &waiting] {
+        database.sql(&lengthened(long));
+    }
     database.sql(&format!(
         "DELETE FROM knowledge_space_profile_revisions
-         WHERE (tenant_id, knowledge_space_id, kind) = ({settled}) AND state = 'candidate'"
+         WHERE (tenant_id, knowledge_space_id, kind) = ({settled}) AND state = 'candidate';
+         ANALYZE knowledge_space_profile_revisions"
     ));
-    let content = "'{}', repeat('0', 64), '{}', repeat('0', 64), 'p', 'o', 'm'";
+    let waiting_candidate = database.sql(&format!(
+        "SELECT id FROM knowledge_space_profile_revisions
+         WHERE (tenant_id, knowledge_space_id, kind) = ({waiting}) AND state = 'candidate'"
+    ));
+    let content = "'{}', repeat('0', 64), '{}', repeat('0', 64), 'p', 'o', 'm', NULL, NULL, 'user:ann'";
     let appended = |state: &str, by: &str| {
         format!(
-            "{settled}, gen_random_uuid(), 3, '{state}', {content}, 'w', 8, 'user:ann', {by}, NULL, 2, true, NULL, NULL"
+            "{settled}, gen_random_uuid(), 5003, '{state}', {content}, {by}, NULL, 5002, true, NULL, NULL, false"
         )
     };
     let try_append = appended("candidate", "NULL");
-    let try_publish = format!("{}, 2, true", appended("active", "'user:ann'"));
-    let try_activate = format!(
-        "{scope}, '{candidate}', 3, 'candidate', {content}, 'v', 8, 'user:ann', 'user:ann', NULL, 2, true"
-    );
+    let try_publish = format!("{}, 5002", appended("active", "'user:ann'"));
+    let try_activate =
+        format!("{waiting}, '{waiting_candidate}', 5003, 'candidate', {content}, 'user:ann', NULL, 5002, false");
     let activate = format!("{scope}, '{candidate}', 3, now(), 'user:ann', '{former}', 2, 2, 3");
     let activate_all = format!(
         "{a_space}, ARRAY['embedding'], ARRAY['{candidate}']::uuid[], ARRAY[3], ARRAY['{former}']::uuid[],
@@ -161,13 +170,13 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         ("CLAIM_OF_SPACES", format!("{claim}, {spaces}")),
         ("DISCOVERY", page.to_owned()),
         ("DISCOVERY_OF_SPACES", format!("{page}, {spaces}")),
-        ("HEAD", scope.clone()),
-        ("SCOPE_ALONE", format!("{scope}, NULL")),
-        ("REVISION", format!("{scope}, NULL, 3")),
+        ("HEAD", waiting.clone()),
+        ("SCOPE_ALONE", format!("{waiting}, NULL")),
+        ("REVISION", format!("{waiting}, NULL, 5003")),
         ("PROPOSAL", format!("{scope}, NULL, 'w', NULL")),
         ("SCOPE", format!("{scope}, NULL, {asked}")),
         ("SCOPES", scopes),
-        ("REVISION_ALONE", format!("{scope}, 3")),
+        ("REVISION_ALONE", format!("{waiting}, 5003")),
         ("TRY_APPEND", try_append),
         ("TRY_PUBLISH", try_publish),
         ("TRY_ACTIVATE", try_activate),
@@ -198,6 +207,23 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
             assert!(faults.is_empty(), "{name} with {mode}: {}\n{plan:#}", faults.join("; "));
         }
     }
+}
+
+/// Gives a scope 5,000 superseded revisions before the ones that it has.
+fn lengthened(scope: &str) -> String {
+    let of_scope = format!("(tenant_id, knowledge_space_id, kind) = ({scope})");
+    format!(
+        "SET session_replication_role = replica;
+         UPDATE knowledge_space_profile_revisions SET revision = revision + 5000 WHERE {of_scope};
+         UPDATE knowledge_space_profile_heads SET active_revision = active_revision + 5000 WHERE {of_scope};
+         INSERT INTO knowledge_space_profile_revisions
+         SELECT
+           (jsonb_populate_record(
+             former, jsonb_build_object('id', gen_random_uuid(), 'revision', number, 'superseded_at', now())
+           )).*
+         FROM knowledge_space_profile_revisions AS former, generate_series(1, 5000) AS number
+         WHERE {of_scope} AND state = 'superseded'"
+    )
 }
 
 /// The plan of a statement with what its steps really saw. What it writes is rolled back.
