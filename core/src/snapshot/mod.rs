@@ -299,9 +299,9 @@ impl Snapshot {
         };
         let (selection, revision) = (&embedding.selection, embedding.revision);
         let version_2 =
-            capability.embedding_model().and_then(|model| VectorSpaceId::version_2(selection, revision, model));
-        version_2 == Some(embedding.vector_space_id)
-            || embedding.vector_space_id == VectorSpaceId::version_1(selection, revision)
+            || capability.embedding_model().and_then(|model| VectorSpaceId::version_2(selection, revision, model));
+        embedding.vector_space_id == VectorSpaceId::version_1(selection, revision)
+            || version_2() == Some(embedding.vector_space_id)
     }
 }
 
