@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
+use futures_util::FutureExt as _;
 use rusqlite::Connection;
 use space_profiles_core::{Kind, OsDraw, Proposal, Registry, Space, SubjectId, TenantId};
 use space_profiles_sqlite::{SqliteOptions, SqliteStore};
@@ -41,26 +43,46 @@ pub fn run(budget: Duration) -> anyhow::Result<Vec<Row>> {
     let runtime = Runtime::new()?;
     let in_place: fn(SqliteOptions) -> SqliteOptions =
         |options| options.in_place(|call| tokio::task::block_in_place(call));
-    let mut rows = case(IN_PLACE, &runtime, in_place, budget)?;
-    rows.extend(case(ON_THREAD, &runtime, |options| options, budget)?);
+    // As in a program, the runtime is entered once.
+    let mut rows = runtime.block_on(async { case(IN_PLACE, &runtime, in_place, Wait::Never, budget) })?;
+    rows.extend(case(ON_THREAD, &runtime, |options| options, Wait::Blocking, budget)?);
     Ok(rows)
+}
+
+/// How the end of a call is awaited.
+#[derive(Clone, Copy)]
+enum Wait {
+    /// It is done at once.
+    Never,
+    /// It takes another thread.
+    Blocking,
+}
+
+impl Wait {
+    fn wait<T>(self, runtime: &Runtime, call: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+        match self {
+            Self::Never => call.now_or_never().context("a call in place does not wait")?,
+            Self::Blocking => runtime.block_on(call),
+        }
+    }
 }
 
 fn case(
     name: &str,
     runtime: &Runtime,
     options: impl FnOnce(SqliteOptions) -> SqliteOptions,
+    wait: Wait,
     budget: Duration,
 ) -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let (ours, theirs) = (folder.path().join("ours.db"), folder.path().join("by-hand.db"));
     let spaces: Vec<Space> = (0..SPACES).map(|_| space()).collect::<Result<_, _>>()?;
-    make(runtime, &ours, &spaces)?;
-    make(runtime, &theirs, &spaces)?;
+    make(&ours, &spaces)?;
+    make(&theirs, &spaces)?;
     let ours = Ours::over(SqliteStore::open(&options(SqliteOptions::file(ours)))?)?;
     let mut peer = ByHand::open(&theirs)?;
     let subjects = vec![
-        subject(OURS, &spaces, |space, number| ours.propose_and_activate(runtime, space, number)),
+        subject(OURS, &spaces, |space, number| wait.wait(runtime, ours.propose_and_activate(space, number))),
         subject(PEER, &spaces, |space, number| propose_and_activate(&mut peer, space, number)),
     ];
     Ok(in_turn(name, subjects, budget))
@@ -80,8 +102,9 @@ fn subject<'a>(
 }
 
 /// Makes a database with spaces. The store makes its schema, and from then on is not there.
-fn make(runtime: &Runtime, file: &Path, spaces: &[Space]) -> anyhow::Result<()> {
-    runtime.block_on(SqliteStore::open(&SqliteOptions::file(file))?.close());
+fn make(file: &Path, spaces: &[Space]) -> anyhow::Result<()> {
+    let in_place = SqliteOptions::file(file).in_place(|call| call());
+    SqliteStore::open(&in_place)?.close().now_or_never().context("a call in place does not wait")?;
     let mut connection = Connection::open(file)?;
     let transaction = connection.transaction()?;
     for space in spaces {
@@ -109,18 +132,15 @@ impl Ours {
         Ok(Self { registry: Registry::new(Arc::new(store), Arc::new(OsDraw)), by: SubjectId::new(BY)? })
     }
 
-    fn propose_and_activate(&self, runtime: &Runtime, space: &Space, number: u32) -> anyhow::Result<()> {
+    async fn propose_and_activate(&self, space: &Space, number: u32) -> anyhow::Result<()> {
         let Self { registry, by } = self;
         let candidate = Candidate::new(number)?;
         let expected = if number == 1 { None } else { Some(revision(number - 1)?) };
-        runtime.block_on(async {
-            let scope = space.scope(Kind::Embedding);
-            let proposal =
-                Proposal::new(candidate.snapshot.as_bytes(), candidate.capability.as_bytes(), by.clone());
-            registry.propose(&scope, &proposal).await?;
-            registry.activate(&scope, revision(number)?, expected, by).await?;
-            Ok(())
-        })
+        let scope = space.scope(Kind::Embedding);
+        let proposal = Proposal::new(candidate.snapshot.as_bytes(), candidate.capability.as_bytes(), by.clone());
+        registry.propose(&scope, &proposal).await?;
+        registry.activate(&scope, revision(number)?, expected, by).await?;
+        Ok(())
     }
 }
 
@@ -161,8 +181,8 @@ mod tests {
         let runtime = Runtime::new().unwrap();
         let space = space().unwrap();
         let (ours, theirs) = (folder.path().join("ours.db"), folder.path().join("by-hand.db"));
-        make(&runtime, &ours, std::slice::from_ref(&space)).unwrap();
-        make(&runtime, &theirs, std::slice::from_ref(&space)).unwrap();
+        make(&ours, std::slice::from_ref(&space)).unwrap();
+        make(&theirs, std::slice::from_ref(&space)).unwrap();
         let store = SqliteStore::open(&SqliteOptions::file(ours)).unwrap();
         let ours = Ours::over(store.clone()).unwrap();
         let mut peer = ByHand::open(&theirs).unwrap();
@@ -172,7 +192,7 @@ mod tests {
         asked(watch);
         watch(&peer.connection);
         for number in 1..=3 {
-            ours.propose_and_activate(&runtime, &space, number).unwrap();
+            runtime.block_on(ours.propose_and_activate(&space, number)).unwrap();
             propose_and_activate(&mut peer, &space, number).unwrap();
             let told = asked(|_| SEEN.take());
             assert_eq!(told, SEEN.take(), "propose and activate {number}");
