@@ -10,7 +10,7 @@ use crate::head::Head;
 use crate::identifiers::SubjectId;
 use crate::numbers::RevisionNumber;
 use crate::refusal::StoreError;
-use crate::revision::{Revision, RevisionRow};
+use crate::revision::Revision;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -21,12 +21,14 @@ use crate::time::Timestamp;
 /// otherwise, also where a stored time is later than the clock, the store writes nothing and answers `None`.
 #[async_trait::async_trait]
 pub trait OptimisticStore: Send + Sync {
-    /// Loads one revision, or remembers what it was: [`try_activate`](Self::try_activate) sees whether it still is.
-    async fn recall_revision(
+    /// A candidate, verified: as it is stored, or as this store remembers that it was.
+    /// [`try_activate`](Self::try_activate) sees whether it still is. `None` if there is no such revision, or one that
+    /// contradicts itself.
+    async fn recall_candidate(
         &self,
         scope: &Scope,
         number: RevisionNumber,
-    ) -> Result<Option<RevisionRow>, StoreError>;
+    ) -> Result<Option<Revision>, StoreError>;
 
     /// Appends a candidate and answers when.
     async fn try_append(&self, append: &TryAppend) -> Result<Option<Timestamp>, StoreError>;

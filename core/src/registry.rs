@@ -158,9 +158,8 @@ impl Registry {
         let command = decide::Activation { target, by: by.clone(), head_id: self.draw.id().into() };
         let mut start = Start::FRESH;
         if let Some(store) = self.store.optimistic().filter(|_| expected.is_some())
-            && let Some(row) = store.recall_revision(scope, revision).await?
-            && let Ok(verified) = row.verify(scope)
-            && let Some(activate) = decide::try_activate(verified, &command)
+            && let Some(candidate) = store.recall_candidate(scope, revision).await?
+            && let Some(activate) = decide::try_activate(candidate, &command)
         {
             match self.attempted(store.try_activate(&activate).await).await? {
                 Attempt::Written(head) => {

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use space_profiles_core::{RevisionNumber, RevisionRow, Scope};
+use space_profiles_core::{Revision, RevisionNumber, Scope};
 
 /// How many candidates are remembered.
 const MOST: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
@@ -13,8 +13,8 @@ const MOST: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
 /// are remembered take a few mebibytes.
 const LONGEST: usize = 16 << 10;
 
-pub(crate) fn is_short(candidate: &RevisionRow) -> bool {
-    candidate.snapshot.len() + candidate.capability_snapshot.len() <= LONGEST
+pub(crate) fn is_short(candidate: &Revision) -> bool {
+    candidate.snapshot.canonical().len() + candidate.capability.canonical().len() <= LONGEST
 }
 
 /// Candidates that need not be read back to be activated. They are what the database held once, so whoever acts on one
@@ -22,22 +22,22 @@ pub(crate) fn is_short(candidate: &RevisionRow) -> bool {
 #[derive(Clone)]
 pub(crate) struct Appended(Arc<Mutex<Candidates>>);
 
-type Candidates = LruCache<(Scope, RevisionNumber), RevisionRow>;
+type Candidates = LruCache<(Scope, RevisionNumber), Revision>;
 
 impl Appended {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(LruCache::new(MOST))))
     }
 
-    pub(crate) fn remember(&self, scope: &Scope, candidate: RevisionRow) {
+    pub(crate) fn remember(&self, candidate: Revision) {
         if is_short(&candidate) {
-            self.candidates().put((scope.clone(), candidate.revision), candidate);
+            self.candidates().put((candidate.scope.clone(), candidate.number()), candidate);
         }
     }
 
     /// The candidate with a number, which is forgotten: its activation usually succeeds, and one that does not reads it
     /// the next time.
-    pub(crate) fn take(&self, scope: &Scope, number: RevisionNumber) -> Option<RevisionRow> {
+    pub(crate) fn take(&self, scope: &Scope, number: RevisionNumber) -> Option<Revision> {
         self.candidates().pop(&(scope.clone(), number))
     }
 

@@ -2,7 +2,7 @@
 
 use space_profiles_core::{
     Applied, Backfill, BackfillCounts, BackfillFilter, BackfillId, BackfillKey, BackfillRow, Change, Claim,
-    Claimed, DiscoveryPage, Fence, Head, HeadState, Install, LedgerState, OptimisticStore, PageLimit,
+    Claimed, DiscoveryPage, Fence, Head, HeadState, Install, LedgerState, OptimisticStore, PageLimit, Revision,
     RevisionNumber, RevisionPage, RevisionRow, Scope, ScopeQuery, ScopeState, Space, SpaceContent, SpaceFilter,
     SpaceRow, SpaceState, Store, StoreCode, StoreError, TenantId, Timestamp, TryActivate, TryAppend, TryPublish,
 };
@@ -215,23 +215,22 @@ impl Store for PostgresStore {
 
 #[async_trait::async_trait]
 impl OptimisticStore for PostgresStore {
-    async fn recall_revision(
+    async fn recall_candidate(
         &self,
         scope: &Scope,
         number: RevisionNumber,
-    ) -> Result<Option<RevisionRow>, StoreError> {
-        match self.appended.take(scope, number) {
-            Some(candidate) => Ok(Some(candidate)),
-            None => load::revision_alone(&self.sessions, scope, number).await,
+    ) -> Result<Option<Revision>, StoreError> {
+        if let Some(candidate) = self.appended.take(scope, number) {
+            return Ok(Some(candidate));
         }
+        let row = load::revision_alone(&self.sessions, scope, number).await?;
+        Ok(row.and_then(|row| row.verify(scope).ok()))
     }
 
     async fn try_append(&self, append: &TryAppend) -> Result<Option<Timestamp>, StoreError> {
-        let mut candidate = append.revision.to_row();
-        let appended = apply::try_append(&self.sessions, append, &candidate).await?;
+        let appended = apply::try_append(&self.sessions, append).await?;
         if let Some(at) = appended {
-            (candidate.created_at, candidate.updated_at) = (at, at);
-            self.appended.remember(&append.revision.scope, candidate);
+            self.appended.remember(Revision { created_at: at, updated_at: at, ..append.revision.clone() });
         }
         Ok(appended)
     }

@@ -236,13 +236,8 @@ statements! {
     );
 }
 
-/// Appends a candidate whose columns are `row`.
-pub(crate) async fn try_append(
-    sessions: &Sessions,
-    append: &TryAppend,
-    row: &RevisionRow,
-) -> Result<Option<Timestamp>, StoreError> {
-    let call = appending(sessions, TRY_APPEND, append, row).with(append.is_read_alike);
+pub(crate) async fn try_append(sessions: &Sessions, append: &TryAppend) -> Result<Option<Timestamp>, StoreError> {
+    let call = appending(sessions, TRY_APPEND, append, &append.revision.to_row()).with(append.is_read_alike);
     let rows = sessions.try_write(call).await?;
     rows.first().map(|row| Columns::of(row).time("created_at")).transpose()
 }
@@ -260,10 +255,10 @@ pub(crate) async fn try_publish(sessions: &Sessions, publish: &TryPublish) -> Re
 
 pub(crate) async fn try_activate(sessions: &Sessions, activate: &TryActivate) -> Result<Option<Head>, StoreError> {
     let TryActivate { candidate, by, expected } = activate;
-    let row = RevisionRow { activated_by: Some(by.as_str().to_owned()), ..candidate.to_row() };
-    if !is_short(&row) {
+    if !is_short(candidate) {
         return Ok(None);
     }
+    let row = RevisionRow { activated_by: Some(by.as_str().to_owned()), ..candidate.to_row() };
     let call = with_content(Call::of_scope(TRY_ACTIVATE, &candidate.scope), &row)
         .with(sessions.now())
         .with(integer(expected.get()))
