@@ -7,6 +7,9 @@
 //!
 //! No constraint says that a scope is still empty. Where that matters the write is a transaction of two statements:
 //! the first locks the space's row, the second, with a snapshot of its own, looks. [`installs`] does so for many scopes.
+//!
+//! [`optimistic`] writes without a load: its statements look at other rows too, as of the old snapshot, but in the place
+//! of the load and not of a guard.
 
 /// The space's row, if profiles of it may change, under a lock: against whoever deletes it or changes its state FOR
 /// SHARE (FOR KEY SHARE would let a write pass beside an uncommitted change of the lifecycle state), and against every
