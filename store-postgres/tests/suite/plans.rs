@@ -171,6 +171,7 @@ fn no_plan_reads_a_table_from_end_to_end_or_sorts_the_backlog() {
         ("DISCOVERY", page.to_owned()),
         ("DISCOVERY_OF_SPACES", format!("{page}, {spaces}")),
         ("HEAD", waiting.clone()),
+        ("HEAD_APART", waiting.clone()),
         ("SCOPE_ALONE", format!("{waiting}, NULL")),
         ("REVISION", format!("{waiting}, NULL, 5003")),
         ("PROPOSAL", format!("{scope}, NULL, 'w', NULL")),
